@@ -1,0 +1,37 @@
+# The few commands of this project. `make` alone lists them.
+
+STORE  ?= $(or $(MINIKUBE_STORE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/minikube)
+PYTHON ?= python3
+VENV   := $(STORE)/dev-$(shell cat pyproject.toml | cksum | cut -d' ' -f1)
+PY     := $(VENV)/bin/python
+
+.DEFAULT_GOAL := help
+.PHONY: help test test-fast lint bench format
+
+help: ## list the commands
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+test: lint ## everything: lint, types, layers, quick tests, then real clusters (needs root; the first run builds the components)
+	$(PY) -m pytest
+
+test-fast: $(VENV)/ready ## tests that take seconds and need neither root nor a cluster
+	$(PY) -m pytest -q -m "not cluster and not build"
+
+lint: $(VENV)/ready ## style, strict types, and the layers of docs/architecture.md
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+
+format: $(VENV)/ready ## write all code in the one style
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/ruff check --fix .
+
+bench: $(VENV)/ready ## how long start, stop, restart and delete take on this machine
+	$(PY) -m bench.run
+
+# Outside the clone, so that every clone of the same dependencies finds it.
+$(VENV)/ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e .[dev]
+	touch $@

@@ -1,0 +1,5 @@
+"""`python -m minikube`."""
+
+from minikube.cli.main import entry
+
+entry()

@@ -1,0 +1,174 @@
+"""What is compiled from Go modules: which wrapper, which main packages, which flags."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from minikube.artifacts.catalogue import VersionSet, parts
+
+WRAPPERS = Path(__file__).parent / "wrappers"
+
+GO_AT_LEAST = (1, 26)
+"""Kubernetes 1.36 and 1.37 are written in this version of the language."""
+
+# Debugger symbols are stripped when linking anyway: not making them saves a sixth of the time and a fifth of the build cache.
+COMPILE_FLAGS = ("-mod=readonly", "-trimpath", "-buildvcs=false", "-pgo=off", "-gcflags=all=-dwarf=false")
+
+
+class Program(NamedTuple):
+    """One main package and the name its binary gets."""
+
+    package: str
+    binary: str
+    tags: tuple[str, ...] = ()
+
+    @property
+    def default_binary(self) -> str:
+        """What `go build` calls it: the last part of the import path that is not a major version."""
+        *before, last = self.package.split("/")
+        return before[-1] if before and last[:1] == "v" and last[1:].isdigit() else last
+
+
+class GoComponent(NamedTuple):
+    """Programs built together from one wrapper. `expected_seconds` is for two cores, everything before it in `after` compiled."""
+
+    name: str
+    version: str
+    programs: tuple[Program, ...]
+    link_flags: tuple[str, ...] = ()
+    cgo: bool = False
+    expected_seconds: float = 10
+    after: tuple[str, ...] = ()
+    """Recipes whose packages this one shares: started together, both would compile the same packages."""
+    wrappers: Path = WRAPPERS
+
+    @property
+    def wrapper(self) -> Path:
+        return self.wrappers / f"{self.name}-{self.version}"
+
+    @property
+    def label(self) -> str:
+        return f"{self.name} {self.version}"
+
+    def identity(self) -> str:
+        """Everything that decides the binaries: go.sum pins every byte of source. Which Go >= GO_AT_LEAST compiled it is left out on
+        purpose: nobody should rebuild for ten minutes because Go was updated, or need Go at all to start what is already there."""
+        digest = hashlib.sha256()
+        for name in ("go.mod", "go.sum", "main.go"):
+            path = self.wrapper / name
+            digest.update(f"{name}\0".encode() + (path.read_bytes() if path.exists() else b"") + b"\0")
+        flags = (self.programs, self.link_flags, COMPILE_FLAGS, self.cgo, GO_AT_LEAST, goarch())
+        digest.update(repr(flags).encode())
+        return digest.hexdigest()
+
+
+def goarch() -> str:
+    machine = platform.machine()
+    return {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
+
+
+def go_components(versions: VersionSet) -> tuple[GoComponent, ...]:
+    """Everything Go of a version set, the longest first."""
+    shared = (f"kubernetes-{versions.kubernetes}",)
+    return (
+        _kubernetes(versions.kubernetes),
+        _containerd(versions.containerd),
+        _runc(versions.runc),
+        _cni_plugins(versions.cni_plugins),
+        GoComponent("coredns", versions.coredns, (Program("minikube.local/coredns", "coredns"),), expected_seconds=25, after=shared),
+        GoComponent(
+            "etcd",
+            versions.etcd,
+            (Program("go.etcd.io/etcd/server/v3", "etcd"),),
+            link_flags=tuple(_set("go.etcd.io/etcd/api/v3/version", GitSHA=versions.etcd)),
+            expected_seconds=20,
+            after=shared,
+        ),
+        GoComponent(
+            "crictl",
+            versions.crictl,
+            (Program("sigs.k8s.io/cri-tools/cmd/crictl", "crictl"),),
+            link_flags=tuple(_set("sigs.k8s.io/cri-tools/pkg/version", Version=versions.crictl)),
+            expected_seconds=15,
+            after=shared,
+        ),
+        GoComponent(
+            "storage-provisioner",
+            versions.storage_provisioner,
+            (Program("minikube.local/storage-provisioner", "storage-provisioner"),),
+            expected_seconds=15,
+            after=shared,
+        ),
+    )
+
+
+def _kubernetes(version: str) -> GoComponent:
+    major, minor, _ = parts(version)
+    stamps: list[str] = []
+    for package in ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version"):
+        stamps += _set(package, gitVersion=version, gitMajor=str(major), gitMinor=str(minor), gitTreeState="clean", gitCommit="")
+    return GoComponent(
+        "kubernetes",
+        version,
+        (Program("minikube.local/kubernetes", "kubernetes"), Program("k8s.io/kubernetes/cmd/kubectl", "kubectl")),
+        link_flags=tuple(stamps),
+        expected_seconds=480,
+    )
+
+
+def _containerd(version: str) -> GoComponent:
+    commands = "github.com/containerd/containerd/v2/cmd/"
+    # Upstream's tags. The shim runs once per pod: without gRPC it needs a third less memory.
+    static = ("urfave_cli_no_docs", "osusergo", "netgo", "static_build")
+    return GoComponent(
+        "containerd",
+        version,
+        (
+            Program(commands + "containerd", "containerd", static),
+            Program(commands + "ctr", "ctr", static),
+            Program(commands + "containerd-shim-runc-v2", "containerd-shim-runc-v2", (*static, "no_grpc")),
+        ),
+        link_flags=tuple(_set("github.com/containerd/containerd/v2/version", Version=version)),
+        expected_seconds=90,
+    )
+
+
+def _runc(version: str) -> GoComponent:
+    # C code enters the namespaces, and libseccomp compiles the filters: static, because it runs on any host and in any node.
+    return GoComponent(
+        "runc",
+        version,
+        (Program("github.com/opencontainers/runc", "runc", ("seccomp", "urfave_cli_no_docs", "netgo", "osusergo")),),
+        link_flags=(*_set("main", version=version.removeprefix("v")), "-extldflags=-static"),
+        cgo=True,
+        expected_seconds=20,
+    )
+
+
+def _cni_plugins(version: str) -> GoComponent:
+    plugins = (
+        "main/bridge",
+        "main/loopback",
+        "main/ptp",
+        "ipam/host-local",
+        "meta/portmap",
+        "meta/firewall",
+        "meta/tuning",
+        "meta/bandwidth",
+    )
+    return GoComponent(
+        "cni-plugins",
+        version,
+        tuple(Program(f"github.com/containernetworking/plugins/plugins/{plugin}", plugin.partition("/")[2]) for plugin in plugins),
+        link_flags=tuple(_set("github.com/containernetworking/plugins/pkg/utils/buildversion", BuildVersion=version)),
+        expected_seconds=15,
+    )
+
+
+def _set(package: str, **variables: str) -> Iterator[str]:
+    for name, value in variables.items():
+        yield f"-X={package}.{name}={value}"

@@ -1,0 +1,148 @@
+"""The modules source: components compiled from Go modules that a wrapper's go.mod and go.sum pin to the byte."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from minikube.artifacts.followed import follow
+from minikube.artifacts.gobuilderrors import why_go_failed
+from minikube.artifacts.gocomponents import COMPILE_FLAGS, GoComponent, Program
+from minikube.artifacts.gotoolchain import find_go, go_environment
+from minikube.artifacts.store import Recipe, Store
+from minikube.output.progress import Progress, Task
+
+_SOURCES = ("go.mod", "go.sum", "main.go")
+
+
+class _Workplace(NamedTuple):
+    """One component's copy of its wrapper, and what `go` needs to work on it."""
+
+    label: str
+    go: str
+    environment: dict[str, str]
+    source: Path
+    log: Path
+
+    def run(self, *arguments: str, on_line: Callable[[str], None]) -> None:
+        code, said = follow([self.go, *arguments], env=self.environment, cwd=self.source, log=self.log, on_line=on_line)
+        if code:
+            raise why_go_failed(self.label, said, self.log)
+
+
+def go_recipe(component: GoComponent, store: Store) -> Recipe:
+    """How the store makes a Go component: a directory with its binaries."""
+
+    def build(target: Path, progress: Progress) -> None:
+        build_component(component, store, target, log=store.log(recipe.entry_name), progress=progress)
+
+    recipe = Recipe(
+        name=recipe_name(component),
+        identity=component.identity(),
+        build=build,
+        after=component.after,
+        host_packages=("gcc", "libc6-dev", "libseccomp-dev", "pkg-config") if component.cgo else (),
+        estimate_seconds=component.expected_seconds,
+        what=component.label,
+    )
+    return recipe
+
+
+def recipe_name(component: GoComponent) -> str:
+    return f"{component.name}-{component.version}"
+
+
+def build_component(component: GoComponent, store: Store, target: Path, *, log: Path, progress: Progress) -> None:
+    """Compile the component's programs into `target`. What was compiled or downloaded before an interruption is not done again."""
+    log.write_text("")
+    place = _workplace(component, store, target.parent / "source", log, progress)
+    with progress.task(component.label, _modules_named(component), "modules", expected_seconds=component.expected_seconds) as task:
+        _download(place, task)
+        stale = _packages_to_compile(component, place)
+        task.phase(len(stale), "packages", expected_seconds=component.expected_seconds)
+        for tags, programs in groupby(component.programs, key=lambda program: program.tags):
+            _compile(component, tags, tuple(programs), place, target, stale=stale, task=task)
+    shutil.rmtree(place.source)
+
+
+def download_modules(components: Sequence[GoComponent], store: Store, progress: Progress) -> None:
+    """Fetch components' modules ahead of their turn to compile."""
+    import tempfile
+
+    log = store.log("modules")
+    with (
+        progress.task("Go modules", sum(map(_modules_named, components)), "modules") as task,
+        tempfile.TemporaryDirectory(prefix="minikube-modules.") as scratch,
+    ):
+        for component in components:
+            task.note(component.label)
+            _download(_workplace(component, store, Path(scratch) / component.name, log, progress), task)
+
+
+def _workplace(component: GoComponent, store: Store, source: Path, log: Path, progress: Progress) -> _Workplace:
+    source.mkdir()
+    # The wrapper is the package's own data and may be read-only; Go wants to lock go.mod.
+    for name in _SOURCES:
+        if (component.wrapper / name).exists():
+            shutil.copyfile(component.wrapper / name, source / name)
+    environment = {**go_environment(store), "CGO_ENABLED": "1" if component.cgo else "0"}
+    return _Workplace(component.label, find_go(store, progress), environment, source, log)
+
+
+def _modules_named(component: GoComponent) -> int:
+    needs = r"^(?:require)?\s+\S+ v\d\S*(?: // indirect)?$"
+    return len(re.findall(needs, (component.wrapper / "go.mod").read_text(), re.MULTILINE))
+
+
+def _download(place: _Workplace, task: Task) -> None:
+    def count(line: str) -> None:
+        if '"Version":' in line:
+            task.advance()
+
+    place.run("mod", "download", "-json", on_line=count)
+
+
+def _packages_to_compile(component: GoComponent, place: _Workplace) -> set[str]:
+    stale: set[str] = set()
+    # Go tells apart what is not compiled yet from what only has not been linked or installed.
+    shape = '{{if .Stale}}{{if ne .StaleReason "not installed but available in build cache"}}{{.ImportPath}}{{end}}{{end}}'
+    for tags, programs in groupby(component.programs, key=lambda program: program.tags):
+        packages = [program.package for program in programs]
+        place.run("list", "-deps", f"-f={shape}", *COMPILE_FLAGS, *_tags(tags), *packages, on_line=stale.add)
+    stale.discard("")
+    return stale
+
+
+def _compile(
+    component: GoComponent,
+    tags: tuple[str, ...],
+    programs: tuple[Program, ...],
+    place: _Workplace,
+    target: Path,
+    *,
+    stale: set[str],
+    task: Task,
+) -> None:
+    packages = [program.package for program in programs]
+
+    def count(line: str) -> None:
+        package = line.strip()
+        if package in stale:
+            stale.discard(package)
+            task.advance()
+        if package in packages:
+            task.note("linking")
+
+    link = f"-ldflags=-s -w {' '.join(component.link_flags)}".strip()
+    place.run("build", "-v", *COMPILE_FLAGS, *_tags(tags), link, "-o", f"{target}{os.sep}", *packages, on_line=count)
+    for program in programs:
+        (target / program.default_binary).rename(target / program.binary)
+
+
+def _tags(tags: tuple[str, ...]) -> list[str]:
+    return [f"-tags={','.join(tags)}"] if tags else []

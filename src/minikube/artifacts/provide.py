@@ -1,0 +1,171 @@
+"""Everything a version set needs, made in one go: what is missing is said beforehand, then built as parallel as the machine allows."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from minikube.artifacts.buildtools import check_installable, install_packages, missing_packages
+from minikube.artifacts.catalogue import VersionSet
+from minikube.artifacts.gocomponents import GoComponent, go_components
+from minikube.artifacts.gomodules import download_modules, go_recipe, recipe_name
+from minikube.artifacts.jobs import Job, run_jobs
+from minikube.artifacts.pause import pause_recipe
+from minikube.artifacts.store import Recipe, Store
+from minikube.output.progress import Progress, duration
+from minikube.output.reason import Reason
+
+_MODULES = "modules of all components"
+_TOOLS = "Debian packages for building"
+
+# Modules, compiled packages and results of a build from nothing; and what the rest of it takes when the caches are warm.
+_SPACE_COLD = 8 << 30
+_SPACE_WARM = 1 << 30
+
+
+class Binaries(NamedTuple):
+    """Where the programs of a version set are. Static, executable, read-only."""
+
+    kubernetes: Path
+    """One program for all of Kubernetes, chosen by the name it is called by."""
+    kubectl: Path
+    """Smaller than the above, for the host."""
+    etcd: Path
+    coredns: Path
+    containerd: Path
+    containerd_shim: Path
+    ctr: Path
+    runc: Path
+    crictl: Path
+    cni_plugins: Path
+    """A directory of them."""
+    storage_provisioner: Path
+    pause: Path
+
+
+class BinaryRecipes(NamedTuple):
+    """The recipes behind a version set's binaries, for other recipes to need."""
+
+    kubernetes: Recipe
+    etcd: Recipe
+    coredns: Recipe
+    containerd: Recipe
+    runc: Recipe
+    crictl: Recipe
+    cni_plugins: Recipe
+    storage_provisioner: Recipe
+    pause: Recipe
+
+
+def binary_recipes(versions: VersionSet, store: Store) -> BinaryRecipes:
+    made = {component.name.replace("-", "_"): go_recipe(component, store) for component in go_components(versions)}
+    return BinaryRecipes(**made, pause=pause_recipe(versions.pause, versions.kubernetes, store))
+
+
+def binaries(recipes: BinaryRecipes, store: Store) -> Binaries:
+    """Where the programs are once their recipes have been provided."""
+    containerd = store.path(recipes.containerd)
+    return Binaries(
+        kubernetes=store.path(recipes.kubernetes) / "kubernetes",
+        kubectl=store.path(recipes.kubernetes) / "kubectl",
+        etcd=store.path(recipes.etcd) / "etcd",
+        coredns=store.path(recipes.coredns) / "coredns",
+        containerd=containerd / "containerd",
+        containerd_shim=containerd / "containerd-shim-runc-v2",
+        ctr=containerd / "ctr",
+        runc=store.path(recipes.runc) / "runc",
+        crictl=store.path(recipes.crictl) / "crictl",
+        cni_plugins=store.path(recipes.cni_plugins),
+        storage_provisioner=store.path(recipes.storage_provisioner) / "storage-provisioner",
+        pause=store.path(recipes.pause) / "pause",
+    )
+
+
+def provide_binaries(versions: VersionSet, store: Store, progress: Progress) -> Binaries:
+    """All Go components and pause of a version set."""
+    recipes = binary_recipes(versions, store)
+    provide_all(recipes, store, progress, components=go_components(versions))
+    return binaries(recipes, store)
+
+
+def missing_recipes(recipes: Sequence[Recipe], store: Store) -> list[Recipe]:
+    """What would have to be made, including what the given recipes need."""
+    found: dict[str, Recipe] = {}
+
+    def look(recipe: Recipe) -> None:
+        if recipe.entry_name not in found and not store.has(recipe):
+            found[recipe.entry_name] = recipe
+            for need in recipe.needs:
+                look(need)
+
+    for recipe in recipes:
+        look(recipe)
+    return list(found.values())
+
+
+def provide_all(recipes: Sequence[Recipe], store: Store, progress: Progress, *, components: Sequence[GoComponent] = ()) -> None:
+    """Have every recipe's entry in the store. `components` are those whose modules can be fetched ahead."""
+    missing = missing_recipes(recipes, store)
+    if not missing:
+        return
+    packages = missing_packages(package for recipe in missing for package in recipe.host_packages)
+    check_installable(packages)
+    _check_space(store, missing)
+    _announce(missing, packages, progress)
+    store.sweep()
+    names = {recipe.name for recipe in missing}
+    ahead = [component for component in components if recipe_name(component) in names]
+    run_jobs(_jobs(missing, ahead, packages, store, progress), at_once=2)
+
+
+def _jobs(missing: list[Recipe], ahead: list[GoComponent], packages: list[str], store: Store, progress: Progress) -> list[Job]:
+    # The first and longest fetches its own modules at once. The others, started beside it, would compile the standard library twice.
+    later = {recipe_name(component) for component in ahead[1:]}
+    jobs = [
+        Job(
+            recipe.name,
+            partial(store.provide, recipe, progress),
+            needs=(
+                *(need.name for need in recipe.needs),
+                *recipe.after,
+                *((_TOOLS,) if recipe.host_packages else ()),
+                *((_MODULES,) if recipe.name in later else ()),
+            ),
+            seconds=recipe.estimate_seconds,
+        )
+        for recipe in missing
+    ]
+    if packages:
+        jobs.append(Job(_TOOLS, partial(install_packages, packages, progress), light=True))
+    if later:
+        jobs.append(Job(_MODULES, partial(download_modules, ahead[1:], store, progress), light=True))
+    return jobs
+
+
+def _announce(missing: list[Recipe], packages: list[str], progress: Progress) -> None:
+    cores = os.cpu_count() or 2
+    # The estimates are for two cores; compiling scales well, linking and unpacking do not.
+    seconds = sum(recipe.estimate_seconds for recipe in missing) * (0.2 + 0.8 * 2 / max(cores, 1))
+    progress.say(f"To be made, once for all clusters of this machine: {', '.join(recipe.label for recipe in missing)}")
+    progress.say(
+        f"This takes about {duration(max(seconds, 1))} on {cores} cores if nothing else is busy; interrupted, it goes on where it stopped"
+    )
+    if packages:
+        progress.say(f"It will install Debian packages, only to build: {', '.join(packages)}")
+
+
+def _check_space(store: Store, missing: list[Recipe]) -> None:
+    """Better now than after minutes."""
+    place = next(path for path in (store.root, *store.root.parents) if path.exists())
+    cold = sum(recipe.estimate_seconds for recipe in missing) > 120 and not (store.root / "go" / "build").exists()
+    needed, free = (_SPACE_COLD if cold else _SPACE_WARM), shutil.disk_usage(place).free
+    if free < needed and any(recipe.estimate_seconds > 5 for recipe in missing):
+        raise Reason(
+            "RSRC_INSUFFICIENT_STORAGE",
+            f"Components need about {needed >> 30} GB below {store.root}, and there is {free / (1 << 30):.1f} GB free",
+            advice="Free some space there, or set MINIKUBE_STORE to a directory on a larger file system.",
+        )

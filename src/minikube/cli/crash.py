@@ -1,0 +1,56 @@
+"""The end nobody foresaw: one sentence for the user, the rest in a file."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+
+from minikube.cli.command import Call
+from minikube.host.process import ProcessFailed
+from minikube.output import console
+from minikube.output.reason import Reason
+from minikube.profiles.paths import home
+
+_PROGRAM_ERROR = 10
+
+
+def explain(error: Exception, call: Call) -> int:
+    """Say what happened, keep the details, and give the exit code."""
+    details = "".join(traceback.format_exception(error))
+    place = _keep(details)
+    if _wants_details(call):
+        print(details, file=sys.stderr)
+    reason = _known(error)
+    if reason is None:
+        what = f"{type(error).__name__}: {error}".rstrip(": ")
+        reason = Reason("MK_INTERNAL", f"An error inside minikube: {what}", advice=place, exit_code=_PROGRAM_ERROR)
+    try:
+        call.report.error(reason)
+    except Exception:  # the report itself may be what is broken
+        console.err(reason.message, "failure")
+    return reason.exit_code
+
+
+def _known(error: Exception) -> Reason | None:
+    if isinstance(error, ProcessFailed):
+        return Reason("MK_COMMAND_RUNNER", str(error))
+    if isinstance(error, OSError) and error.strerror:
+        return Reason("HOST_PATH_STAT", f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
+    return None
+
+
+def _keep(details: str) -> str:
+    file = home() / "logs" / "lastCrash.txt"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(details, encoding="utf-8", errors="backslashreplace")
+    except (OSError, ValueError):
+        return "Run it again with --alsologtostderr to see the details."
+    return f"The details are in {file}; please add them to a report of this problem."
+
+
+def _wants_details(call: Call) -> bool:
+    try:
+        return bool(call.settings.get("alsologtostderr") or call.settings.get("logtostderr") or call.settings.get("v") >= 1)
+    except Reason:
+        return False

@@ -1,0 +1,121 @@
+"""Where a command begins and ends: understand the words, run one command, turn every ending into an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from minikube.cli.command import Call
+from minikube.cli.parser import UsageError, understand
+from minikube.output.console import forgiving
+from minikube.output.reason import Reason
+from minikube.profiles.settings import Settings
+
+TYPE_CHECKING = False  # typing costs half of Python's own start
+if TYPE_CHECKING:
+    from minikube.cli.parser import Invocation
+
+_USAGE = 14
+_BROKEN_PIPE = 141  # 128 + SIGPIPE: what a shell reports for a program whose reader has gone
+
+# Commands that only look, or that print what the audit log itself holds.
+_NOT_AUDITED = frozenset({"status", "version", "logs", "profile", "options", "help", "completion", "__complete", "generate-docs"})
+
+
+def entry() -> None:
+    """The console script."""
+    sys.exit(main(sys.argv))
+
+
+def main(argv: list[str]) -> int:
+    forgiving()
+    words = argv[1:]
+    # The launcher cannot keep argv[0], so it tells the name it was called by.
+    called_as = os.environ.pop("MINIKUBE_CALLED_AS", "") or argv[0]
+    if called_as.rsplit("/", 1)[-1] == "kubectl":
+        from minikube.cli.kubectl import as_kubectl
+
+        words = as_kubectl(words)
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+        return code
+    except UsageError as error:
+        return _explain(error)
+    except BrokenPipeError:
+        # Nothing is read any more; Python must not complain about that when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return _BROKEN_PIPE
+
+
+def _run(words: list[str]) -> int:
+    invocation = understand(words)
+    command = invocation.command
+    if command is None or invocation.given.get("help") or not (command.run or command.unbuilt):
+        from minikube.cli.help import show_help
+
+        show_help(invocation.path, command)
+        return 0
+    settings = Settings(invocation.flags, invocation.given, arguments=invocation.arguments, use_file=command.uses_file)
+    call = Call(invocation.path, command, settings)
+    try:
+        return _run_audited(call, invocation)
+    except Reason as reason:
+        call.report.error(reason)
+        return reason.exit_code
+    except BrokenPipeError:
+        raise
+    except KeyboardInterrupt:
+        # Upstream has two numbers: 2 in its list of exit codes, 11 for the kind MK_INTERRUPTED that its commands end with.
+        # The kind decides here as everywhere, so that text and JSON say the same.
+        interrupted = Reason("MK_INTERRUPTED", "Interrupted")
+        if call.wants_json():
+            call.report.error(interrupted)
+        else:
+            print("\nInterrupted. " + interrupted.advice, file=sys.stderr)
+        return interrupted.exit_code
+    except Exception as error:  # the last resort: whatever it is, the user gets a sentence
+        from minikube.cli.crash import explain
+
+        return explain(error, call)
+
+
+def _run_audited(call: Call, invocation: Invocation) -> int:
+    command, settings = call.command, call.settings
+    from minikube.cli import checks
+
+    checks.arguments(call)
+    if call.path.split()[1] in _NOT_AUDITED:
+        return _run_logged(call)
+    from minikube.cli.audit import Audit
+
+    audit = Audit(settings, invocation.path)
+    if command.name == "kubectl":
+        audit.write()  # kubectl takes this process over: there is no afterwards
+        return _run_logged(call)
+    try:
+        return _run_logged(call)
+    finally:
+        if not (command.name == "delete" and settings.get("purge")):
+            audit.write()
+
+
+def _run_logged(call: Call) -> int:
+    command = call.command
+    if command.uses_file:
+        from minikube.cli.logfiles import open_logs
+
+        open_logs(call)
+    if command.unbuilt or command.run is None:
+        raise Reason("MK_UNIMPLEMENTED", f"`{call.path}` is not built yet: {command.unbuilt}")
+    return command.run(call) or 0
+
+
+def _explain(error: UsageError) -> int:
+    """cobra's words: the error, what may have been meant, and where help is."""
+    lines = [f"Error: {error.message}"]
+    if error.suggestions:
+        lines += ["", "Did you mean this?", *(f"\t{name}" for name in error.suggestions), ""]
+    lines.append(f"{error.hint} '{error.path} --help' for usage.")
+    print("\n".join(lines), file=sys.stderr)
+    return _USAGE

@@ -1,0 +1,257 @@
+"""Bring a cluster up: the graph of steps from a profile's configuration to pods that are ready."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from minikube import __version__
+from minikube.addons import storage
+from minikube.artifacts.catalogue import VersionSet
+from minikube.artifacts.components import Components
+from minikube.cluster import context, kubectl, specification
+from minikube.cluster.nodefiles import node_files
+from minikube.cluster.services import metadata
+from minikube.cluster.steps import Graph
+from minikube.drivers.base import Driver, File, Node
+from minikube.host.capabilities import bounding_set
+from minikube.kubernetes import health
+from minikube.kubernetes.api import Api, ApiError, ApiUnreachable
+from minikube.kubernetes.certificates import ensure_authorities, ensure_cluster_certificates
+from minikube.kubernetes.clusterspec import CERTIFICATES_DIRECTORY, CLUSTER_NAME, KUBERNETES_DIRECTORY, ClusterSpec
+from minikube.kubernetes.componentconf import ensure_component_confs
+from minikube.kubernetes.coredns import coredns_objects
+from minikube.kubernetes.kubeadm import register_cluster_command
+from minikube.kubernetes.kubeproxy import kube_proxy_objects
+from minikube.kubernetes.labels import node_labels, rbac_binding
+from minikube.output.reason import Reason
+from minikube.output.report import Report
+from minikube.profiles import profile as profile_files
+from minikube.profiles.clusterconfig import ClusterConfig
+from minikube.profiles.paths import home, profile_directory
+
+REGISTERED = "/var/lib/minikube/registered"  # in the node: which configuration the cluster's own objects were made from
+
+
+class Boot:
+    """One bringing-up. The steps share what they find out through its attributes."""
+
+    def __init__(self, config: ClusterConfig, driver: Driver, components: Components, versions: VersionSet, report: Report) -> None:
+        self.config = config
+        self.driver = driver
+        self.components = components
+        self.versions = versions
+        self.report = report
+        self.deadline = time.monotonic() + config.StartHostTimeout / specification.NANOSECONDS
+        self.node: Node
+        self.spec: ClusterSpec
+        self.files: dict[str, File] = {}
+
+    def graph(self) -> Graph:
+        """What depends on what. Everything else runs at once."""
+        graph = Graph()
+        graph.step("create the box", self.create)
+        graph.step("copy the images", self.driver.fill, needs=("create the box",))
+        graph.step("write certificates", self.write_certificates, needs=("create the box",))
+        graph.step("write configuration", self.write_configuration, needs=("create the box",))
+        graph.step("start the node", self.start_node, needs=("copy the images", "write certificates", "write configuration"))
+        graph.step("write kubeconfig", self.write_kubeconfig, needs=("write certificates",))
+        graph.step("API server answers", self.wait_for_api, needs=("start the node",))
+        graph.step("create objects", self.create_objects, needs=("API server answers",))
+        graph.step("register with kubeadm", self.register, needs=("API server answers",))
+        graph.step("label the node", self.label_node, needs=("API server answers",))
+        graph.step("wait for pods", self.wait_for_cluster, needs=("create objects", "register with kubeadm", "label the node", "write kubeconfig"))
+        return graph
+
+    def graph_of_running(self) -> Graph:
+        """For a node that runs: see that all is as it should be, and mend what is not."""
+        graph = Graph()
+        graph.step("look at the node", self.inspect)
+        graph.step("write kubeconfig", self.write_kubeconfig, needs=("look at the node",))
+        graph.step("API server answers", self.wait_for_api, needs=("look at the node",))
+        graph.step("create objects", self.create_objects, needs=("API server answers",))
+        graph.step("wait for pods", self.wait_for_cluster, needs=("create objects", "write kubeconfig"))
+        return graph
+
+    def inspect(self) -> None:
+        """A running node keeps its box; changed configuration is written and its services are restarted with it."""
+        self.report.step("Running on Localhost", f'Updating the running none "{self.config.Name}" cluster ...', style="running")
+        self.node = self.driver.node()
+        self.spec = specification.cluster_spec(self.config, self.node)
+        self.write_certificates()
+        self.write_configuration()
+
+    def create(self) -> None:
+        self.report.step("Running on Localhost", self._box_words(), style="running")
+        self.node = self.driver.create(self.components, specification.limits(self.config))
+        for entry in self.config.Nodes or []:
+            entry.IP = self.node.address
+        profile_files.save(self.config)
+        self.spec = specification.cluster_spec(self.config, self.node)
+
+    def write_certificates(self) -> None:
+        self.report.step("Generating certificates", "Generating certificates and keys ...", style="sub")
+        authorities = ensure_authorities()
+        tree = self.driver.tree()
+        ensure_cluster_certificates(
+            specification.identity(self.config, self.node),
+            node_directory=tree / CERTIFICATES_DIRECTORY.lstrip("/"),
+            authorities=authorities,
+        )
+        ensure_component_confs(
+            tree / KUBERNETES_DIRECTORY.lstrip("/"),
+            authority=authorities.cluster,
+            node_name=self.spec.node_name,
+            node_ip=self.spec.node_ip,
+            port=self.spec.port,
+            cluster_name=CLUSTER_NAME,
+            lifetime=specification.identity(self.config, self.node).lifetime,
+        )
+
+    def write_configuration(self) -> None:
+        kubernetes = self.config.KubernetesConfig
+        self.report.step(
+            "Preparing Kubernetes",
+            f"Preparing Kubernetes {kubernetes.KubernetesVersion} on {kubernetes.ContainerRuntime} {self.versions.containerd.lstrip('v')} ...",
+            style="containerd",
+        )
+        self.files = node_files(
+            self.spec,
+            self.node,
+            pause_image=f"registry.k8s.io/pause:{self.versions.pause}",
+            restrict_oom_score="CAP_SYS_RESOURCE" not in bounding_set(),
+        )
+        self.node.put(self.files)
+
+    def start_node(self) -> None:
+        self.report.step("Booting control plane", "Booting up control plane ...", style="sub")
+        setup = self.driver.setup(service_address=self.spec.api_service_ip, api_port=self.spec.port)
+        self.driver.start(metadata(self.spec, setup=setup, write_manifests=not self._manifests_are_current()))
+
+    def write_kubeconfig(self) -> None:
+        context.write(self.config, self.node.address)
+        link(Path(kubectl.binary(self.config.KubernetesConfig.KubernetesVersion)), self.components.kubectl)
+
+    def wait_for_api(self) -> None:
+        with self.api() as api:
+            # Answers come before every post-start hook has run; an administrator may already create objects then.
+            if not api.wait_ready("/livez/ping", deadline=self.deadline):
+                raise Reason("K8S_INSTALL_FAILED", f"the API server did not come up: {self._kubelet_words()}", advice="minikube logs")
+
+    def create_objects(self) -> None:
+        if self._registered():
+            return
+        self.report.step("Configuring RBAC rules", "Configuring RBAC rules ...", style="sub")
+        with self.api() as api:
+            for obj in self._objects():
+                self._create(api, obj)
+
+    def register(self) -> None:
+        """kubeadm puts its own configuration, and what nodes that join need, into the cluster."""
+        if self._registered():
+            return
+        result = self.node.run(register_cluster_command(self.spec), timeout=self._seconds_left())
+        if result.code:
+            raise Reason("K8S_INSTALL_FAILED", f"kubeadm could not register the cluster: {result.stderr.decode(errors='replace')[-2000:]}")
+
+    def label_node(self) -> None:
+        labels = node_labels(profile=self.config.Name, version=f"v{__version__}", commit="", primary=True)
+        with self.api() as api:
+            self._retry(lambda: api.patch(f"/api/v1/nodes/{self.node.name}", {"metadata": {"labels": labels}}))
+
+    def wait_for_cluster(self) -> None:
+        self.node.put({REGISTERED: File(self.fingerprint().encode())})
+        wanted = self.config.VerifyComponents or {}
+        if not any(wanted.values()):
+            return
+        self.report.step("Verifying Kubernetes", "Verifying Kubernetes components...", style="verifying")
+        with self.api() as api:
+            health.wait_for(
+                api,
+                wanted,
+                node_name=self.node.name,
+                version=self.config.KubernetesConfig.KubernetesVersion,
+                deadline=self.deadline,
+                kubelet_runs=lambda: self.node.services()["kubelet"]["state"] in ("running", "ready"),
+            )
+            if wanted.get("system_pods"):
+                health.wait_pods_ready(api, deadline=self.deadline)
+
+    def api(self) -> Api:
+        """A connection of its own for each step: steps run side by side."""
+        directory = profile_directory(self.config.Name)
+        return Api(
+            f"https://{self.node.address}:{self.config.APIServerPort}",
+            authority=home() / "ca.crt",
+            certificate=directory / "client.crt",
+            key=directory / "client.key",
+        )
+
+    def fingerprint(self) -> str:
+        """Changes when anything the cluster's objects are made from does."""
+        made_from = [json.dumps(self._objects(), sort_keys=True), *(str(file) for _, file in sorted(self.files.items()))]
+        return hashlib.sha256("\0".join(made_from).encode()).hexdigest()
+
+    def _objects(self) -> list[dict[str, Any]]:
+        registry = self.spec.image_repository
+        version = self.config.KubernetesConfig.KubernetesVersion
+        return [
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}},
+            *kube_proxy_objects(self.spec, image=f"{registry}/kube-proxy:{version}"),
+            *coredns_objects(
+                self.spec,
+                image=f"{registry}/coredns/coredns:{self.versions.coredns}",
+                host_ip=self.node.gateway,
+                log=not self.config.DisableCoreDNSLog,
+            ),
+            rbac_binding(),
+            *storage.storage_class_objects(),
+            *storage.storage_provisioner_objects(),
+        ]
+
+    def _create(self, api: Api, obj: dict[str, Any]) -> None:
+        self._retry(lambda: api.create_all([obj]))
+
+    def _retry(self, act: Any) -> None:
+        """In its first second the API server refuses some requests that it will take soon (namespaces, address ranges, the node)."""
+        while True:
+            try:
+                act()
+            except (ApiError, ApiUnreachable) as error:
+                if time.monotonic() > self.deadline:
+                    raise Reason("K8S_INSTALL_FAILED", f"the API server refuses what the cluster needs: {error}") from error
+                time.sleep(0.05)
+            else:
+                return
+
+    def _registered(self) -> bool:
+        return self.node.read(REGISTERED) == self.fingerprint().encode()
+
+    def _manifests_are_current(self) -> bool:
+        return self._registered() and self.node.read(f"{KUBERNETES_DIRECTORY}/manifests/etcd.yaml") is not None
+
+    def _seconds_left(self) -> float:
+        return max(self.deadline - time.monotonic(), 1.0)
+
+    def _kubelet_words(self) -> str:
+        services = self.node.services()
+        return "; ".join(f"{name} is {service['state']}" for name, service in services.items())
+
+    def _box_words(self) -> str:
+        cpus = self.config.CPUs or "no limit on"
+        memory = f"{self.config.Memory}MB" if self.config.Memory else "no limit"
+        return f"Running natively on this host (CPUs={cpus}, Memory={memory}) ..."
+
+
+def link(place: Path, target: Path) -> None:
+    """Make `place` lead to `target`, replacing an older link in one step."""
+    if place.is_symlink() and place.readlink() == target:
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    fresh = place.with_name(f".{place.name}.new")
+    fresh.unlink(missing_ok=True)
+    fresh.symlink_to(target)
+    fresh.replace(place)

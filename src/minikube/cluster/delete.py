@@ -1,0 +1,50 @@
+"""Delete clusters: every process, every change of the host, every file."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+
+from minikube.cluster import existing
+from minikube.kubernetes import kubeconfig
+from minikube.output.report import Report
+from minikube.profiles import profile as profile_files
+from minikube.profiles.locks import lock_file, profile_lock
+from minikube.profiles.paths import home, machine_directory
+
+
+def delete(profiles: Sequence[str], report: Report, *, purge: bool = False) -> None:
+    """Delete each profile's cluster, whatever is left of it; with `purge`, the whole home directory afterwards."""
+    for profile in profiles:
+        with profile_lock(profile, command="delete", on_wait=report.info):
+            _delete_one(profile, report)
+        lock_file(profile).unlink(missing_ok=True)
+    if purge:
+        report.step("Puring home dir", "Purging home directory ...")
+        shutil.rmtree(home(), ignore_errors=True)
+        report.info(f"Successfully purged minikube directory located at - [{home()}]")
+
+
+def _delete_one(profile: str, report: Report) -> None:
+    from minikube.drivers.registry import driver_for
+
+    machine = profile_files.machine_name(profile)
+    known = profile_files.exists(profile)
+    if not known and not machine_directory(machine).exists():
+        report.info(f'Profile "{profile}" does not exist, nothing to delete', style="meh")
+        kubeconfig.remove(profile)
+        return
+    report.step("Deleting", f'Deleting "{profile}" in none ...')
+    # The machine's own files say what is on the host; a damaged or missing profile file must not stand in the way.
+    driver_for("none", machine).delete()
+    profile_files.delete(profile)
+    kubeconfig.remove(profile)
+    _forget_as_active(profile)
+    report.step("Done", f'Removed all traces of the "{profile}" cluster.')
+
+
+def _forget_as_active(profile: str) -> None:
+    from minikube.profiles import userconfig
+
+    if profile_files.active_profile() == profile:
+        userconfig.unset("profile")

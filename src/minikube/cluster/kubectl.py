@@ -1,0 +1,38 @@
+"""The kubectl that fits the cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from minikube.cluster import existing
+from minikube.host.system import architecture
+from minikube.output.reason import Reason
+from minikube.profiles.paths import home
+
+
+def binary(version: str) -> str:
+    """Where `start` left the kubectl of a version: upstream's place, so that other tools find it too."""
+    return str(home() / "cache" / "linux" / architecture() / version / "kubectl")
+
+
+def argv(profile: str, arguments: Sequence[str]) -> list[str]:
+    """The command line to become: kubectl, told which cluster unless the user did."""
+    config = existing.require(profile).config
+    path = binary(config.KubernetesConfig.KubernetesVersion)
+    if not os.access(path, os.X_OK):
+        raise Reason(
+            "INET_CACHE_KUBECTL",
+            f"kubectl {config.KubernetesConfig.KubernetesVersion} is not in the store",
+            advice=f"minikube start -p {profile} puts it there.",
+        )
+    return [path, *_with_context(profile, arguments)]
+
+
+def _with_context(profile: str, arguments: Sequence[str]) -> list[str]:
+    """`--cluster=<profile>` before the first flag, as upstream does; plugins and sub-commands keep their place."""
+    words = list(arguments)
+    if any(word == "--context" or word.startswith(("--context=", "--cluster=")) or word == "--cluster" for word in words):
+        return words
+    first_flag = next((index for index, word in enumerate(words) if word.startswith("-")), len(words))
+    return [*words[:first_flag], f"--context={profile}", *words[first_flag:]]

@@ -1,0 +1,15 @@
+"""Facts about a cluster's nodes."""
+
+from __future__ import annotations
+
+from minikube.cluster import existing
+from minikube.output.reason import Reason
+
+
+def address(profile: str, node: str = "") -> str:
+    """The node's address, as its configuration has it; no driver is asked."""
+    config = existing.require(profile).config
+    for known in config.Nodes or []:
+        if node in (known.Name, "", f"{profile}-{known.Name}") or (not known.Name and node == profile):
+            return known.IP
+    raise Reason("GUEST_NODE_RETRIEVE", f'The node "{node}" does not exist in the cluster "{profile}".', advice="minikube node list")

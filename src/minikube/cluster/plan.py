@@ -1,0 +1,133 @@
+"""From what the user asked for to the configuration of a cluster; everything that can be refused is refused here, before anything is made."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from minikube.artifacts import catalogue
+from minikube.cluster import sizes
+from minikube.drivers.registry import canonical_name
+from minikube.kubernetes import health
+from minikube.kubernetes.extraconfig import parse_extra_config, parse_feature_gates
+from minikube.output.reason import Reason
+from minikube.output.report import Report
+from minikube.profiles.clusterconfig import ClusterConfig, ExtraOption, Node, new_cluster_config
+
+RUNTIMES = {"": "containerd", "containerd": "containerd"}
+NOT_BUILT_RUNTIMES = ("docker", "cri-o", "crio")
+
+
+class Settings(Protocol):
+    """The flags of `start`, resolved: flag, environment, config file, default."""
+
+    profile: str
+
+    def get(self, name: str) -> Any: ...
+
+    def changed(self, name: str) -> bool: ...
+
+
+def plan(settings: Settings, existing: ClusterConfig | None, report: Report) -> ClusterConfig:
+    """The configuration to start with. An existing cluster keeps its own wherever the user did not say otherwise."""
+    _refuse_what_is_not_built(settings)
+    driver = canonical_name(settings.get("driver") or settings.get("vm-driver"))
+    config = existing or new_cluster_config(settings.profile)
+    if existing and settings.changed("driver") and driver != existing.Driver:
+        raise Reason(
+            "GUEST_DRIVER_MISMATCH",
+            f'The existing "{config.Name}" cluster was created using the "{existing.Driver}" driver, which is incompatible with requested "{driver}" driver.',
+            advice=f"Delete the existing '{config.Name}' cluster using: 'minikube delete -p {config.Name}', or use another profile.",
+        )
+    config.Driver = driver
+    _sizes(settings, config, fresh=existing is None)
+    _kubernetes(settings, config, existing)
+    config.VerifyComponents = health.parse_wait(settings.get("wait"))
+    for flag, field in (("keep-context", "KeepContext"), ("embed-certs", "EmbedCerts"), ("disable-coredns-log", "DisableCoreDNSLog")):
+        if existing is None or settings.changed(flag):
+            setattr(config, field, settings.get(flag))
+    if existing is None:
+        config.CertExpiration = settings.get("cert-expiration")
+        config.StartHostTimeout = settings.get("wait-timeout")
+        config.Addons = {"default-storageclass": True, "storage-provisioner": True}
+        config.Nodes = [Node(Port=config.APIServerPort, ControlPlane=True, Worker=True)]
+    for node in config.Nodes or []:
+        node.KubernetesVersion = config.KubernetesConfig.KubernetesVersion
+        node.ContainerRuntime = config.KubernetesConfig.ContainerRuntime
+    return config
+
+
+def _refuse_what_is_not_built(settings: Settings) -> None:
+    if int(settings.get("nodes")) > 1 or settings.get("ha"):
+        raise Reason(
+            "DRV_UNSUPPORTED_MULTINODE",
+            "Clusters with more than one node are not built yet",
+            advice="Start without --nodes and --ha; several clusters side by side work: minikube start -p other",
+        )
+    if settings.get("no-kubernetes"):
+        raise Reason("MK_UNIMPLEMENTED", "start --no-kubernetes is not built yet", exit_code=16)
+    if settings.get("cni") not in ("", "auto", "bridge"):
+        raise Reason("MK_UNIMPLEMENTED", f"--cni={settings.get('cni')} is not built yet", advice="Use --cni=bridge.", exit_code=16)
+
+
+def _sizes(settings: Settings, config: ClusterConfig, *, fresh: bool) -> None:
+    force = bool(settings.get("force"))
+    if fresh or settings.changed("cpus"):
+        config.CPUs = sizes.parse_cpus(str(settings.get("cpus")), force=force)
+    if fresh or settings.changed("memory"):
+        config.Memory = sizes.parse_memory(str(settings.get("memory")), force=force)
+
+
+def _kubernetes(settings: Settings, config: ClusterConfig, existing: ClusterConfig | None) -> None:
+    kubernetes = config.KubernetesConfig
+    _version(settings, config, existing)
+    runtime = str(settings.get("container-runtime"))
+    if runtime in NOT_BUILT_RUNTIMES:
+        raise Reason(
+            "MK_UNIMPLEMENTED", f"The container runtime '{runtime}' is not built yet", advice="Use --container-runtime=containerd.", exit_code=16
+        )
+    if runtime not in RUNTIMES:
+        raise Reason("MK_USAGE", f'Invalid Container Runtime: "{runtime}". Valid runtimes are: [cri-o containerd docker]')
+    kubernetes.ContainerRuntime = RUNTIMES[runtime]
+    if existing is None or settings.changed("apiserver-port"):
+        config.APIServerPort = int(settings.get("apiserver-port"))
+        for node in config.Nodes or []:
+            node.Port = config.APIServerPort
+    if existing is None or settings.changed("extra-config"):
+        chosen = parse_extra_config(settings.get("extra-config"))
+        kubernetes.ExtraOptions = [ExtraOption(option.component, option.key, option.value) for option in chosen] or None
+    parse_feature_gates(str(settings.get("feature-gates")))
+    chosen_once = {
+        "namespace": "Namespace",
+        "apiserver-name": "APIServerName",
+        "apiserver-names": "APIServerNames",
+        "apiserver-ips": "APIServerIPs",
+        "dns-domain": "DNSDomain",
+        "service-cluster-ip-range": "ServiceCIDR",
+        "feature-gates": "FeatureGates",
+    }
+    for flag, field in chosen_once.items():
+        if existing is None or settings.changed(flag):
+            value = settings.get(flag)
+            setattr(kubernetes, field, list(value) or None if isinstance(value, list | tuple) else value)
+
+
+def _version(settings: Settings, config: ClusterConfig, existing: ClusterConfig | None) -> None:
+    kubernetes = config.KubernetesConfig
+    if existing is not None and not settings.changed("kubernetes-version"):
+        return
+    wanted = catalogue.resolve_version(str(settings.get("kubernetes-version")))
+    current = kubernetes.KubernetesVersion
+    if existing is not None and catalogue.parts(wanted) < catalogue.parts(current):
+        raise Reason(
+            "K8S_DOWNGRADE_UNSUPPORTED",
+            f"Unable to safely downgrade existing Kubernetes {current} cluster to {wanted}",
+            advice=f"Recreate the cluster with Kubernetes {wanted}: minikube delete -p {config.Name}, then start it again; or use another profile.",
+        )
+    if existing is not None and wanted != current:
+        raise Reason(
+            "MK_UNIMPLEMENTED",
+            f"Upgrading a cluster ({current} to {wanted}) is not built yet",
+            advice=f"Keep {current} by leaving out --kubernetes-version, or use another profile: minikube start -p other --kubernetes-version={wanted}",
+            exit_code=16,
+        )
+    kubernetes.KubernetesVersion = wanted

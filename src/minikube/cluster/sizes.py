@@ -1,0 +1,73 @@
+"""`--cpus` and `--memory`: what users write, checked against what the host has."""
+
+from __future__ import annotations
+
+import re
+
+from minikube.host import resources
+from minikube.output.reason import Reason
+
+MINIMUM_CPUS = 2
+MINIMUM_MEMORY_MB = 1800  # below this the control plane does not fit; upstream's bound
+UNLIMITED = ("max", "no-limit")
+_UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+def parse_cpus(text: str, *, force: bool) -> int:
+    """Whole CPUs; 0 for no limit."""
+    if text in UNLIMITED:
+        return 0 if text == "no-limit" else resources.cpus()
+    try:
+        cpus = int(text)
+    except ValueError:
+        raise Reason("MK_USAGE", f"'{text}' is not a number of CPUs", advice="Use a whole number, max or no-limit: --cpus=2") from None
+    if cpus < MINIMUM_CPUS and not force:
+        raise Reason(
+            "RSRC_INSUFFICIENT_CORES",
+            f"Requested cpu count {cpus} is less than the minimum allowed of {MINIMUM_CPUS}",
+            advice="Use --cpus=2 or more, or --force to try all the same.",
+        )
+    if cpus > resources.cpus() and not force:
+        raise Reason(
+            "RSRC_INSUFFICIENT_CORES",
+            f"Requested cpu count {cpus} is greater than the available cpus of {resources.cpus()}",
+            advice=f"Use --cpus={resources.cpus()} or fewer.",
+        )
+    return cpus
+
+
+def parse_memory(text: str, *, force: bool) -> int:
+    """Megabytes; 0 for no limit."""
+    if text == "no-limit":
+        return 0
+    available = resources.memory_mb()
+    if text == "max":
+        return available
+    megabytes = default_memory() if not text else size_in_mb(text, flag="memory")
+    if megabytes < MINIMUM_MEMORY_MB and not force:
+        raise Reason(
+            "RSRC_INSUFFICIENT_REQ_MEMORY",
+            f"Requested memory allocation {megabytes}MiB is less than the usable minimum of {MINIMUM_MEMORY_MB}MB",
+            advice="Use --memory=2g or more, or --force to try all the same.",
+        )
+    if megabytes > available and not force:
+        raise Reason(
+            "RSRC_INSUFFICIENT_SYS_MEMORY",
+            f"Requested memory allocation {megabytes}MB is more than your system limit {available}MB",
+            advice=f"Use --memory={available // 2}mb or less.",
+        )
+    return megabytes
+
+
+def default_memory() -> int:
+    """A quarter of the machine, between 3 and 6 GB, as upstream has it; never more than there is."""
+    return min(max(resources.memory_mb() // 4, 3072), 6144, resources.memory_mb())
+
+
+def size_in_mb(text: str, *, flag: str) -> int:
+    """`4g`, `4096mb`, `4096`: a number without a unit is megabytes."""
+    written = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?\s*", text.lower())
+    if not written:
+        raise Reason("MK_USAGE", f"'{text}' is not a size", advice=f"Use a number with a unit: --{flag}=4g or --{flag}=4096mb")
+    number, unit, bytes_suffix = written.groups()
+    return int(float(number) * _UNITS[unit or ("b" if bytes_suffix else "m")]) >> 20

@@ -1,0 +1,60 @@
+"""From a profile's configuration and its node to what the components are configured with."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from minikube.drivers.base import Limits, Node
+from minikube.host import cgroups, resources
+from minikube.kubernetes.certificates import Identity
+from minikube.kubernetes.clusterspec import ClusterSpec
+from minikube.kubernetes.extraconfig import ExtraOption, parse_feature_gates
+from minikube.profiles.clusterconfig import ClusterConfig
+
+NANOSECONDS = 10**9
+# Room for some two hundred pods with a few dozen threads each; a fork bomb ends here instead of at the host's own limit.
+PIDS = 16384
+
+
+def limits(config: ClusterConfig) -> Limits:
+    """What the node may use. As many CPUs as the host has is no limit: a quota would only cost scheduling."""
+    cpus = config.CPUs if 0 < config.CPUs < resources.cpus() else 0
+    memory = config.Memory if 0 < config.Memory < resources.memory_mb() else 0
+    return Limits(cpus=cpus, memory_mb=memory, pids=PIDS)
+
+
+def cluster_spec(config: ClusterConfig, node: Node) -> ClusterSpec:
+    kubernetes = config.KubernetesConfig
+    allowed = limits(config)
+    return ClusterSpec(
+        version=kubernetes.KubernetesVersion,
+        node_name=node.name,
+        node_ip=node.address,
+        port=config.APIServerPort,
+        service_cidr=kubernetes.ServiceCIDR,
+        dns_domain=kubernetes.DNSDomain,
+        feature_gates=parse_feature_gates(kubernetes.FeatureGates),
+        extra_options=tuple(ExtraOption(option.Component, option.Key, option.Value) for option in kubernetes.ExtraOptions or []),
+        certificate_names=tuple([*(kubernetes.APIServerNames or []), *(kubernetes.APIServerIPs or [])]),
+        certificate_hours=config.CertExpiration // (3600 * NANOSECONDS),
+        cgroup_v1=not cgroups.is_v2(),
+        memory_bytes=allowed.memory_mb << 20,
+        host_memory_bytes=resources.memory_mb() << 20,
+        cpus=allowed.cpus,
+        host_cpus=resources.cpus(),
+    )
+
+
+def identity(config: ClusterConfig, node: Node) -> Identity:
+    kubernetes = config.KubernetesConfig
+    return Identity(
+        profile=config.Name,
+        node_name=node.name,
+        node_ip=node.address,
+        service_cidr=kubernetes.ServiceCIDR,
+        dns_domain=kubernetes.DNSDomain,
+        apiserver_name=kubernetes.APIServerName,
+        apiserver_names=tuple(kubernetes.APIServerNames or ()),
+        apiserver_ips=tuple(kubernetes.APIServerIPs or ()),
+        lifetime=timedelta(seconds=config.CertExpiration // NANOSECONDS),
+    )

@@ -1,0 +1,83 @@
+"""`start`: make a cluster, bring a stopped one back, or see that a running one is well."""
+
+from __future__ import annotations
+
+import time
+
+from minikube import __version__
+from minikube.artifacts import catalogue
+from minikube.artifacts.assembly import provide_components
+from minikube.cluster import steps
+from minikube.cluster.boot import Boot
+from minikube.cluster.plan import Settings, plan
+from minikube.drivers.base import Driver
+from minikube.drivers.registry import driver_for
+from minikube.host import system
+from minikube.output.report import Report
+from minikube.profiles import profile as profile_files
+from minikube.profiles.clusterconfig import ClusterConfig
+from minikube.profiles.locks import profile_lock
+
+
+def start(settings: Settings, report: Report) -> None:
+    """Start the profile's cluster; what cannot work is refused before anything is made."""
+    began = time.monotonic()
+    profile = settings.profile
+    profile_files.validate_name(profile)
+    report.step("Initial Minikube Setup", f"{_prefix(profile)}minikube v{__version__} on {system.description()}", style="happy")
+    with profile_lock(profile, command="start", on_wait=report.info):
+        existing = profile_files.load(profile)
+        config = plan(settings, existing, report)
+        _say_driver(report, config, settings, existed=existing is not None)
+        if settings.get("dry-run"):
+            report.info("dry-run validation complete!", style="happy")
+            return
+        versions = catalogue.version_set(config.KubernetesConfig.KubernetesVersion)
+        report.step("Downloading Artifacts", f"Components of Kubernetes {versions.kubernetes} ...", style="sub")
+        components = provide_components(versions, report.progress)
+        if settings.get("download-only"):
+            report.info("Download complete!", style="check")
+            return
+        driver = driver_for(config.Driver, profile_files.machine_name(profile))
+        report.step("Starting Node", f'Starting "{profile}" primary control-plane node in "{profile}" cluster', style="thumbs-up")
+        boot = Boot(config, driver, components, versions, report)
+        _bring_up(boot, driver, settings, report)
+        profile_files.save(config)
+    report.step("Enabling Addons", f"Enabled addons: {', '.join(sorted(name for name, on in (config.Addons or {}).items() if on))}", style="addons")
+    report.step("Done", _done(config, time.monotonic() - began), style="ready")
+
+
+def _bring_up(boot: Boot, driver: Driver, settings: Settings, report: Report) -> None:
+    graph = boot.graph() if driver.state() != "Running" else boot.graph_of_running()
+    try:
+        graph.run()
+    except BaseException as error:
+        if settings.get("delete-on-failure") and not isinstance(error, KeyboardInterrupt):
+            report.warning(f'Deleting "{boot.config.Name}" because of --delete-on-failure')
+            driver.delete()
+            profile_files.delete(boot.config.Name)
+        raise
+    finally:
+        if settings.get("timing"):
+            report.info(steps.table(graph))
+
+
+def _say_driver(report: Report, config: ClusterConfig, settings: Settings, *, existed: bool) -> None:
+    if existed:
+        words = f"Using the {config.Driver} driver based on existing profile"
+    elif settings.changed("driver") or settings.changed("vm-driver"):
+        words = f"Using the {config.Driver} driver based on user configuration"
+    else:
+        words = "Automatically selected the none driver: it runs Kubernetes in namespaces of this host, without a VM or a container engine"
+    report.step("Selecting Driver", words, style="sparkle")
+
+
+def _done(config: ClusterConfig, seconds: float) -> str:
+    name, namespace = config.Name, config.KubernetesConfig.Namespace
+    if config.KeepContext:
+        return f"To connect to this cluster, use:  --context={name} ({seconds:.1f} s)"
+    return f'Done! kubectl is now configured to use "{name}" cluster and "{namespace}" namespace by default ({seconds:.1f} s)'
+
+
+def _prefix(profile: str) -> str:
+    return "" if profile == profile_files.DEFAULT_PROFILE else f"[{profile}] "

@@ -1,0 +1,24 @@
+"""Stop clusters in order, keeping their data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from minikube.cluster import existing
+from minikube.kubernetes import kubeconfig
+from minikube.output.report import Report
+from minikube.profiles.locks import profile_lock
+
+
+def stop(profiles: Sequence[str], report: Report, *, keep_context: bool = False) -> None:
+    """Stop each profile's cluster; one that is stopped already stays so."""
+    stopped = 0
+    for profile in profiles:
+        found = existing.require(profile)
+        report.step("Stopping", f'Stopping node "{profile}"  ...')
+        with profile_lock(profile, command="stop", on_wait=report.info):
+            found.driver.stop()
+            if not keep_context:
+                kubeconfig.remove(profile)
+        stopped += 1
+    report.step("Done", f"{stopped} node{'' if stopped == 1 else 's'} stopped.")

@@ -1,0 +1,136 @@
+"""The OCI bundle of a native node: what `runc` is told about the box."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from minikube.artifacts.components import Components
+from minikube.drivers.base import Limits
+from minikube.drivers.native.layout import Layout
+from minikube.host.capabilities import bounding_set
+
+SUPERVISOR = "/etc/minikube/supervisor.py"
+METADATA = "/etc/minikube/node.json"
+
+# Directories of the node that are its own and survive a restart. The host's do not exist in there.
+WRITABLE = ("etc", "var", "opt", "root", "home", "srv", "mnt")
+# Persistent although below /tmp: where upstream's storage provisioner keeps volumes, and people's scripts look for them.
+VOLUMES = "/tmp/hostpath-provisioner"  # noqa: S108 - a path inside the node
+
+# No kubelet needs to load modules, talk to hardware, reboot, set the clock or change the host's security policy.
+WITHHELD = {
+    "CAP_SYS_MODULE", "CAP_SYS_RAWIO", "CAP_SYS_BOOT", "CAP_SYS_TIME", "CAP_MAC_ADMIN", "CAP_MAC_OVERRIDE", "CAP_WAKE_ALARM", "CAP_BLOCK_SUSPEND",
+    "CAP_AUDIT_CONTROL", "CAP_AUDIT_READ",
+}  # fmt: skip
+
+def configuration(layout: Layout, components: Components, limits: Limits, *, cgroup_v2: bool) -> dict[str, Any]:
+    """The bundle's config.json."""
+    capabilities = [name for name in bounding_set() if name not in WITHHELD]
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return {
+        "ociVersion": "1.2.0",
+        "process": {
+            "user": {"uid": 0, "gid": 0},
+            "args": ["/usr/bin/python3", "-I", "-S", SUPERVISOR, METADATA],
+            "env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin", "HOME=/root", "container=minikube", "LANG=C.UTF-8"],
+            "cwd": "/",
+            "capabilities": {kind: capabilities for kind in ("bounding", "effective", "inheritable", "permitted")},
+            "rlimits": [{"type": "RLIMIT_NOFILE", "hard": files, "soft": files}],
+            "noNewPrivileges": False,
+        },
+        "root": {"path": "rootfs", "readonly": True},
+        "hostname": layout.machine,
+        "mounts": _mounts(layout, components),
+        "linux": {
+            "namespaces": [{"type": kind} for kind in ("pid", "ipc", "uts", "mount", "cgroup", "network")],
+            "cgroupsPath": layout.cgroup,
+            "rootfsPropagation": "shared",
+            "devices": _devices(),
+            "resources": _resources(limits, cgroup_v2=cgroup_v2),
+            "readonlyPaths": ["/proc/sysrq-trigger", "/proc/irq", "/proc/bus"],
+            "maskedPaths": ["/proc/kcore", "/proc/keys", "/proc/timer_list", "/sys/firmware"],
+        },
+    }
+
+
+def write_root(layout: Layout) -> None:
+    """The mount points and links of the node's root. It stays as small as this: everything else is mounted."""
+    for name in ("dev", "etc", "proc", "run", "sys", "tmp", "usr", "media", *WRITABLE):
+        (layout.root / name).mkdir(parents=True, exist_ok=True)
+    for name in ("bin", "sbin", "lib", "lib64"):
+        link = layout.root / name
+        if not link.is_symlink():
+            link.symlink_to(f"usr/{name}")
+    for name in (*WRITABLE, "hostpath-provisioner"):
+        layout.state(name).mkdir(parents=True, exist_ok=True)
+    layout.state("root").chmod(0o700)
+    layout.state("hostpath-provisioner").chmod(0o777)
+    layout.control_socket.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+
+def _mounts(layout: Layout, components: Components) -> list[dict[str, Any]]:
+    def bind(source: str | Path, destination: str, *options: str) -> dict[str, Any]:
+        return {"destination": destination, "type": "bind", "source": str(source), "options": ["rbind", *options]}
+
+    def fresh(destination: str, kind: str, *options: str, source: str = "") -> dict[str, Any]:
+        return {"destination": destination, "type": kind, "source": source or kind, "options": list(options)}
+
+    lower = ":".join(_escaped(path / "usr") for path in (components.node_binaries, components.node_image))
+    return [
+        fresh("/proc", "proc"),
+        fresh("/dev", "tmpfs", "nosuid", "strictatime", "mode=755", "size=65536k"),
+        fresh("/dev/pts", "devpts", "nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"),
+        fresh("/dev/shm", "tmpfs", "nosuid", "nodev", "mode=1777"),  # noqa: S108 - a path inside the node
+        fresh("/dev/mqueue", "mqueue", "nosuid", "noexec", "nodev"),
+        fresh("/sys", "sysfs", "nosuid", "noexec", "nodev", "ro"),
+        fresh("/sys/fs/cgroup", "cgroup", "nosuid", "noexec", "nodev", "rw"),
+        fresh("/run", "tmpfs", "nosuid", "nodev", "mode=755"),
+        fresh("/tmp", "tmpfs", "nosuid", "nodev", "mode=1777"),  # noqa: S108 - a path inside the node
+        # An overlay never writes to its lower directories, whoever remounts it: the store is out of the node's reach.
+        fresh("/usr", "overlay", f"lowerdir={lower}", "ro", source="node"),
+        *(bind(layout.state(name), f"/{name}", "rw") for name in WRITABLE),
+        bind(layout.state("hostpath-provisioner"), VOLUMES, "rw"),
+        bind(layout.control_socket.parent, "/run/minikube", "rw"),
+    ]
+
+
+def _escaped(path: Path) -> str:
+    return str(path).replace("\\", "\\\\").replace(":", "\\:").replace(",", "\\,")
+
+
+def _devices() -> list[dict[str, Any]]:
+    """/dev/kmsg is read by the kubelet's OOM watcher, /dev/fuse is for pods with FUSE file systems. runc adds null, zero, tty and the like."""
+    devices = []
+    for path in ("/dev/kmsg", "/dev/fuse"):
+        if os.path.exists(path):
+            number = os.stat(path).st_rdev
+            devices.append({"path": path, "type": "c", "major": os.major(number), "minor": os.minor(number), "fileMode": 0o666, "uid": 0, "gid": 0})
+    return devices
+
+
+def _resources(limits: Limits, *, cgroup_v2: bool) -> dict[str, Any]:
+    resources: dict[str, Any] = {"devices": _device_rules(cgroup_v2=cgroup_v2)}
+    if limits.memory_mb:
+        resources["memory"] = {"limit": limits.memory_mb << 20}
+    if limits.cpus:
+        resources["cpu"] = {"period": 100_000, "quota": int(limits.cpus * 100_000)}
+    if limits.pids:
+        resources["pids"] = {"limit": limits.pids}
+    return resources
+
+
+def _device_rules(*, cgroup_v2: bool) -> list[Mapping[str, Any]]:
+    if not cgroup_v2:
+        # On v1 a group below a restricted one may not be opened up again, and runc opens one for every privileged pod (kube-proxy is one).
+        return [{"allow": True, "access": "rwm"}]
+    rules: list[Mapping[str, Any]] = [{"allow": False, "access": "rwm"}]
+    rules += [{"allow": True, "type": kind, "access": "m"} for kind in ("b", "c")]
+    # memory devices, ttys, pseudo terminals, kmsg, fuse, tun: by number, as runc's own default list has them.
+    for major, minor in ((1, 3), (1, 5), (1, 7), (1, 8), (1, 9), (1, 11), (5, 0), (5, 1), (5, 2), (10, 229), (10, 200)):
+        rules.append({"allow": True, "type": "c", "major": major, "minor": minor, "access": "rwm"})
+    rules.append({"allow": True, "type": "c", "major": 136, "access": "rwm"})
+    return rules

@@ -1,0 +1,50 @@
+"""The directories of one native machine, and the names its host objects get."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from minikube.profiles.paths import machine_directory
+
+
+class Layout:
+    """Everything of a machine is below one directory; what it makes on the host carries `id`, unique on this host."""
+
+    def __init__(self, machine: str) -> None:
+        self.machine = machine
+        self.directory = machine_directory(machine)
+        # Two homes may both have a profile called `minikube`: the directory is part of the name.
+        self.id = hashlib.sha256(str(self.directory).encode()).hexdigest()[:8]
+        self.bridge = f"mk-{self.id}"
+        self.cable = f"mk-{self.id}-1"
+        self.cgroup = f"/minikube/{self.id}"
+        self.container = f"minikube-{self.id}"
+
+    @property
+    def facts(self) -> Path:
+        return self.directory / "native.json"
+
+    @property
+    def journal(self) -> Path:
+        return self.directory / "host-changes.json"
+
+    @property
+    def bundle(self) -> Path:
+        return self.directory / "bundle"
+
+    @property
+    def root(self) -> Path:
+        return self.directory / "bundle" / "rootfs"
+
+    @property
+    def runc_state(self) -> Path:
+        return self.directory / "runc"
+
+    @property
+    def control_socket(self) -> Path:
+        return self.directory / "run" / "control.sock"
+
+    def state(self, path: str) -> Path:
+        """Where the node's writable directory (`/etc`, `/var` …) or a file below one is on the host."""
+        return self.directory / "state" / path.lstrip("/")

@@ -1,0 +1,58 @@
+"""What the supervisor does in the node before it starts any service: kernel settings and the network, from the inside."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Interface
+from typing import Any
+
+# The kubelet insists on these values and would write them, but they are settings of the whole host:
+# in the node, a file that already says so lies over each.
+KERNEL_SETTINGS = {
+    "vm/overcommit_memory": "1",
+    "kernel/panic": "10",
+    "kernel/panic_on_oops": "1",
+    "kernel/keys/root_maxkeys": "1000000",
+    "kernel/keys/root_maxbytes": "25000000",
+}
+SETTINGS_DIRECTORY = "/etc/minikube/kernel"
+
+
+def commands(*, address: IPv4Interface, gateway: str, service_address: str, api_port: int) -> list[dict[str, Any]]:
+    """The supervisor's `setup` list."""
+    return [
+        {"argv": ["/bin/sh", "-c", _kernel_settings()]},
+        {"argv": ["/usr/sbin/ip", "-batch", "-"], "input": _addresses(address, gateway)},
+        {"argv": ["/usr/sbin/nft", "-f", "-"], "input": _api_shortcut(str(address.ip), service_address, api_port)},
+    ]
+
+
+def _kernel_settings() -> str:
+    """/proc/sys read-only, except the network's, which belong to the node's own namespace."""
+    covers = " && ".join(f"mount --bind {SETTINGS_DIRECTORY}/{name} /proc/sys/{name}" for name in KERNEL_SETTINGS)
+    return (
+        "mount --bind /proc/sys /proc/sys && mount --bind /proc/sys/net /proc/sys/net"
+        f" && {covers} && mount -o remount,bind,ro /proc/sys"
+        " && echo 1 > /proc/sys/net/ipv4/ip_forward"
+        # Answers of a pod to another pod of the same node must pass the service rules too, or their addresses stay translated.
+        " && { [ ! -e /proc/sys/net/bridge/bridge-nf-call-iptables ] || echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables; }"
+    )
+
+
+def _addresses(address: IPv4Interface, gateway: str) -> str:
+    return f"link set lo up\naddr add {address} dev eth0\nlink set eth0 up\nroute add default via {gateway}\n"
+
+
+def _api_shortcut(node: str, service_address: str, port: int) -> str:
+    """The API's service address works before kube-proxy runs: whoever dials it early would wait out SYN retransmits for seconds."""
+    rule = f"ip daddr {service_address} tcp dport 443 dnat to {node}:{port}"
+    return f"""table ip minikube {{
+  chain prerouting {{
+    type nat hook prerouting priority -110; policy accept;
+    {rule}
+  }}
+  chain output {{
+    type nat hook output priority -110; policy accept;
+    {rule}
+  }}
+}}
+"""

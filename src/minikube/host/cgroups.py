@@ -1,0 +1,52 @@
+"""Control groups of the host: which version, where a node's group is, and removing it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+ROOT = Path("/sys/fs/cgroup")
+
+
+def is_v2() -> bool:
+    """True where the unified hierarchy is the one in use (v1 with an empty v2 tree beside it is v1)."""
+    return (ROOT / "cgroup.controllers").exists()
+
+
+def directories(path: str) -> list[Path]:
+    """The directories that make up one control group: one on v2, one for each controller on v1."""
+    relative = path.lstrip("/")
+    if is_v2():
+        return [ROOT / relative]
+    return [controller / relative for controller in sorted(ROOT.iterdir()) if controller.is_dir() and not controller.is_symlink()]
+
+
+def remove(path: str) -> None:
+    """Remove an emptied control group with what is left below it, and its parent if nothing else is in there."""
+    for directory in directories(path):
+        for below, _, _ in os.walk(directory, topdown=False):
+            with contextlib.suppress(FileNotFoundError):
+                os.rmdir(below)
+        with contextlib.suppress(OSError):
+            directory.parent.rmdir()
+
+
+def processes(path: str) -> set[int]:
+    """Every process in a control group and below it."""
+    found: set[int] = set()
+    for directory in directories(path)[:1]:
+        for below, _, _ in os.walk(directory):
+            with contextlib.suppress(OSError):
+                found.update(int(line) for line in (Path(below) / "cgroup.procs").read_text().split())
+    return found
+
+
+def is_frozen(path: str) -> bool:
+    """True while the whole group is paused."""
+    try:
+        if is_v2():
+            return (ROOT / path.lstrip("/") / "cgroup.freeze").read_text().strip() == "1"
+        return (ROOT / "freezer" / path.lstrip("/") / "freezer.state").read_text().strip() != "THAWED"
+    except OSError:
+        return False

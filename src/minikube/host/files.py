@@ -1,0 +1,62 @@
+"""The one door for files that must survive a crash, and small helpers around it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from pathlib import Path
+
+from minikube.output.reason import Reason
+
+
+def write_durably(path: str | os.PathLike[str], data: bytes | str, *, mode: int = 0o644) -> None:
+    """Replace the file's content so that after a crash it holds either the old or the new bytes, whole.
+
+    A symbolic link is followed (people keep their kubeconfig in a dotfiles repository); an existing file keeps its owner.
+    """
+    target = Path(os.path.realpath(path))
+    content = data.encode() if isinstance(data, str) else data
+    temporary = ""
+    try:
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fchmod(stream.fileno(), mode)
+            _keep_owner(target, stream.fileno())
+            os.fsync(stream.fileno())
+        os.replace(temporary, target)
+        sync_directory(target.parent)
+    except OSError as error:
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
+        raise cannot_write(target, error) from error
+
+
+def sync_directory(directory: Path) -> None:
+    """Make renames and new names in a directory durable."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def cannot_write(path: Path, error: OSError) -> Reason:
+    """The reason for a failed write, with advice that fits the cause."""
+    what = f"{path} cannot be written: {error.strerror}"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return Reason("RSRC_INSUFFICIENT_STORAGE", what, advice="Free some space on that file system, then run the command again.")
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return Reason("HOST_HOME_PERMISSION", what, advice=f"Make {path.parent} writable for you, or set MINIKUBE_HOME to another directory.")
+    return Reason("HOST_HOME_MKDIR", what)
+
+
+def _keep_owner(target: Path, descriptor: int) -> None:
+    try:
+        before = target.stat()
+    except FileNotFoundError:
+        return
+    if os.geteuid() == 0:
+        os.fchown(descriptor, before.st_uid, before.st_gid)

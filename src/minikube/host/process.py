@@ -1,0 +1,118 @@
+"""The one door through which processes are started."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, NoReturn
+
+from minikube.output.debuglog import debug
+from minikube.output.reason import Reason
+
+
+class Completed:
+    """A process that has ended: its exit code and what it wrote."""
+
+    __slots__ = ("argv", "code", "stderr", "stdout")
+
+    def __init__(self, argv: Sequence[str], code: int, stdout: bytes, stderr: bytes) -> None:
+        self.argv, self.code, self.stdout, self.stderr = argv, code, stdout, stderr
+
+    @property
+    def text(self) -> str:
+        return self.stdout.decode(errors="replace")
+
+    @property
+    def error_text(self) -> str:
+        return self.stderr.decode(errors="replace").strip()
+
+
+class ProcessFailed(Exception):
+    """A process could not be started, ended with an error, or took too long."""
+
+    def __init__(self, argv: Sequence[str], code: int, output: str) -> None:
+        self.argv, self.code, self.output = argv, code, output
+        super().__init__(f"{shlex.join(argv)}\n{_meaning(code)}" + (f":\n{output}" if output else ""))
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    input: bytes | None = None,
+    env: Mapping[str, str] | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    timeout: float | None = None,
+    check: bool = True,
+    pass_fds: Sequence[int] = (),
+    preexec: Callable[[], None] | None = None,
+) -> Completed:
+    """Run a process to its end and give what it wrote. With `check`, an exit code other than 0 raises ProcessFailed."""
+    began = time.monotonic()
+    try:
+        done = subprocess.run(  # noqa: S603
+            argv,
+            input=input,
+            stdin=subprocess.DEVNULL if input is None else None,
+            capture_output=True,
+            env=env,
+            cwd=cwd,
+            timeout=timeout,
+            pass_fds=pass_fds,
+            preexec_fn=preexec,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise ProcessFailed(argv, 127, str(error)) from None
+    except PermissionError as error:
+        raise ProcessFailed(argv, 126, str(error)) from None
+    except subprocess.TimeoutExpired as late:
+        raise ProcessFailed(argv, 124, f"no answer after {late.timeout:g} s") from None
+    debug(f"ran in {time.monotonic() - began:.3f}s, exit {done.returncode}: {shlex.join(argv)}")
+    completed = Completed(argv, done.returncode, done.stdout, done.stderr)
+    if check and done.returncode != 0:
+        raise ProcessFailed(argv, done.returncode, (completed.error_text or completed.text)[-4000:])
+    return completed
+
+
+def spawn(
+    argv: Sequence[str],
+    *,
+    stdin: int | IO[bytes] | None = subprocess.DEVNULL,
+    stdout: int | IO[bytes] | None = subprocess.DEVNULL,
+    stderr: int | IO[bytes] | None = subprocess.DEVNULL,
+    env: Mapping[str, str] | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    new_session: bool = False,
+) -> subprocess.Popen[bytes]:
+    """Start a process and leave it running; the caller waits for it or lets it outlive the command."""
+    debug(f"started: {shlex.join(argv)}")
+    try:
+        return subprocess.Popen(  # noqa: S603
+            argv, stdin=stdin, stdout=stdout, stderr=stderr, env=env, cwd=cwd, start_new_session=new_session
+        )
+    except FileNotFoundError as error:
+        raise ProcessFailed(argv, 127, str(error)) from None
+    except PermissionError as error:
+        raise ProcessFailed(argv, 126, str(error)) from None
+
+
+def become(argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> NoReturn:
+    """Replace this process by another (kubectl): no wrapper stays in memory, signals and exit code are its own."""
+    try:
+        os.execvpe(argv[0], list(argv), dict(os.environ if env is None else env))
+    except OSError as error:
+        raise Reason("MK_COMMAND_RUNNER", f"{argv[0]} cannot be run: {error.strerror}") from None
+
+
+def _meaning(code: int) -> str:
+    if code == 127:
+        return "is not installed or not on the PATH"
+    if code == 126:
+        return "may not be executed"
+    if code < 0:
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"ended with exit code {code}"

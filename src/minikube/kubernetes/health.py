@@ -1,0 +1,156 @@
+"""Waiting until a cluster is what `--wait` asks for, and saying what is missing if it does not come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from minikube.kubernetes.api import Api, ApiError, ApiUnreachable
+from minikube.output.reason import Reason
+
+COMPONENTS = ("apiserver", "system_pods", "default_sa", "apps_running", "node_ready", "kubelet", "extra")
+DEFAULT_COMPONENTS = ("apiserver", "system_pods")
+
+# Upstream's list of what makes a cluster: label of the pods, name in messages.
+SYSTEM_APPS = {
+    "kube-dns": ("k8s-app", "kube-dns"),
+    "etcd": ("component", "etcd"),
+    "kube-apiserver": ("component", "kube-apiserver"),
+    "kube-controller-manager": ("component", "kube-controller-manager"),
+    "kube-proxy": ("k8s-app", "kube-proxy"),
+    "kube-scheduler": ("component", "kube-scheduler"),
+}
+
+_INTERVAL = 0.05
+
+# A check gives an empty string once it is satisfied, else what is still missing.
+Check = Callable[[Api], str]
+
+
+def parse_wait(value: str | Iterable[str]) -> dict[str, bool]:
+    """`--wait` as upstream reads it: component names, or `all`/`true`, or `none`/`false`."""
+    names = [part.strip() for text in ([value] if isinstance(value, str) else value) for part in text.split(",") if part.strip()]
+    if names in (["all"], ["true"]):
+        return dict.fromkeys(COMPONENTS, True)
+    if names in (["none"], ["false"]):
+        return dict.fromkeys(COMPONENTS, False)
+    unknown = [name for name in names if name not in COMPONENTS]
+    if unknown:
+        raise Reason(
+            "MK_USAGE",
+            f'--wait: "{unknown[0]}" is not something to wait for',
+            advice=f"Use a list of {', '.join(COMPONENTS)}; or all, or none.",
+        )
+    return dict.fromkeys(names or DEFAULT_COMPONENTS, True)
+
+
+def wait_for(
+    api: Api, components: dict[str, bool], *, node_name: str, version: str, deadline: float, kubelet_runs: Callable[[], bool] | None = None
+) -> None:
+    """Wait for every component asked for, in upstream's order; GUEST_START with the cause once `deadline` (monotonic) has passed."""
+    checks: dict[str, Check] = {
+        "apiserver": lambda api: _api_server(api, version),
+        "system_pods": _system_pods,
+        "default_sa": _default_service_account,
+        "apps_running": lambda api: _apps(api, ready=False),
+        "node_ready": lambda api: _node_ready(api, node_name),
+        "kubelet": lambda api: "" if kubelet_runs is None or kubelet_runs() else "the kubelet is not running",
+        "extra": lambda api: _apps(api, ready=True),
+    }
+    for component, check in checks.items():
+        if components.get(component):
+            wait_until(api, check, what=component, deadline=deadline)
+
+
+def wait_until(api: Api, check: Check, *, what: str, deadline: float) -> None:
+    """Ask until a check is satisfied."""
+    missing = ""
+    while True:
+        try:
+            missing = check(api)
+            if not missing:
+                return
+        except ApiUnreachable as error:
+            missing = f"the API server does not answer ({error})"
+        except ApiError as error:
+            missing = f"the API server says: {error}"
+        if time.monotonic() >= deadline:
+            raise Reason(
+                "GUEST_START",
+                f"Waited in vain for {what}: {missing}",
+                advice="See what the components say with: minikube logs. More time: --wait-timeout=10m",
+            )
+        time.sleep(_INTERVAL)
+
+
+def wait_pods_ready(api: Api, *, deadline: float, namespace: str = "kube-system") -> None:
+    """Wait until every pod of a namespace is Ready (and there is one)."""
+
+    def check(api: Api) -> str:
+        pods = api.list(f"/api/v1/namespaces/{namespace}/pods")
+        return "; ".join(filter(None, map(why_not_ready, pods))) if pods else f"no pods in {namespace} yet"
+
+    wait_until(api, check, what=f"the pods of {namespace}", deadline=deadline)
+
+
+def why_not_ready(pod: dict[str, Any]) -> str:
+    """Why a pod is not Ready in one line, empty if it is (or has done its work)."""
+    status = pod.get("status", {})
+    if status.get("phase") == "Succeeded" or _condition(status, "Ready").get("status") == "True":
+        return ""
+    name = pod["metadata"]["name"]
+    for container in (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())):
+        state = container.get("state", {})
+        stopped = state.get("waiting") or state.get("terminated")
+        if stopped:
+            detail = stopped.get("message", "")
+            return f"pod {name}: {container['name']} is {stopped.get('reason', 'not running')}" + (f" ({detail})" if detail else "")
+    for kind in ("PodScheduled", "Ready"):
+        condition = _condition(status, kind)
+        if condition.get("status") == "False":
+            why = condition.get("message") or condition.get("reason") or f"not {kind}"
+            return f"pod {name}: {why}"
+    return f"pod {name}: {status.get('phase', 'Pending')}"
+
+
+def _api_server(api: Api, version: str) -> str:
+    if not api.is_ready("/healthz"):
+        return "the API server is not healthy"
+    found = api.get("/version").get("gitVersion", "")
+    return "" if found == version else f"the API server is {found}, not {version}"
+
+
+def _system_pods(api: Api) -> str:
+    pods = api.list("/api/v1/namespaces/kube-system/pods")
+    return "" if len(pods) >= 2 else f"{len(pods)} pods in kube-system"
+
+
+def _default_service_account(api: Api) -> str:
+    return "" if api.find("/api/v1/namespaces/default/serviceaccounts/default") else "the service account default/default is not there"
+
+
+def _node_ready(api: Api, name: str) -> str:
+    node = api.find(f"/api/v1/nodes/{name}")
+    if node is None:
+        return f"the node {name} has not registered"
+    ready = _condition(node.get("status", {}), "Ready")
+    return "" if ready.get("status") == "True" else f"the node {name}: {ready.get('message') or 'not Ready'}"
+
+
+def _apps(api: Api, *, ready: bool) -> str:
+    pods = api.list("/api/v1/namespaces/kube-system/pods")
+    missing = []
+    for app, (label, value) in SYSTEM_APPS.items():
+        own = [pod for pod in pods if pod["metadata"].get("labels", {}).get(label) == value]
+        if not own:
+            missing.append(f"{app}: no pod")
+        elif ready:
+            missing += filter(None, map(why_not_ready, own))
+        elif not any(pod.get("status", {}).get("phase") == "Running" for pod in own):
+            missing.append(why_not_ready(own[0]) or f"{app}: not running")
+    return "; ".join(missing)
+
+
+def _condition(status: dict[str, Any], kind: str) -> dict[str, Any]:
+    return next((one for one in status.get("conditions", ()) if one.get("type") == kind), {})

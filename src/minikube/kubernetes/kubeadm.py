@@ -1,0 +1,207 @@
+"""kubeadm: its configuration (v1beta4), its patches and the two runs of it that make a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minikube.kubernetes.clusterspec import (
+    CERTIFICATES_DIRECTORY,
+    CLUSTER_NAME,
+    CONTROL_PLANE_NAME,
+    ETCD_DIRECTORY,
+    KUBEADM_FILE,
+    PATCHES_DIRECTORY,
+    ClusterSpec,
+)
+from minikube.kubernetes.kubelet import kubelet_configuration
+
+ADMISSION_PLUGINS = (
+    "NamespaceLifecycle,LimitRanger,ServiceAccount,DefaultStorageClass,DefaultTolerationSeconds,"
+    "NodeRestriction,MutatingAdmissionWebhook,ValidatingAdmissionWebhook,ResourceQuota"
+)
+
+# With one service account per controller, the default of 20 requests a second throttles the controller manager's start for seconds.
+UNTHROTTLED = {"kube-api-qps": "1000", "kube-api-burst": "2000"}
+
+# kubeadm gives a component four minutes to come up, asked for the first time after ten seconds; we ask every second from the start.
+STARTUP_PATIENCE_SECONDS = 240
+COMPONENTS_WITH_READINESS = ("etcd", "kube-apiserver", "kube-scheduler")
+STATIC_PODS = (*COMPONENTS_WITH_READINESS, "kube-controller-manager")
+
+ALL_PHASES = (
+    "preflight",
+    "certs",
+    "kubeconfig",
+    "etcd",
+    "control-plane",
+    "kubelet-start",
+    "wait-control-plane",
+    "upload-config",
+    "upload-certs",
+    "mark-control-plane",
+    "bootstrap-token",
+    "kubelet-finalize",
+    "addon",
+    "show-join-command",
+)
+FILE_PHASES = frozenset({"certs", "kubeconfig", "etcd", "control-plane"})
+API_PHASES = frozenset({"upload-config", "bootstrap-token"})
+
+
+def kubeadm_documents(spec: ClusterSpec) -> str:
+    """The text of kubeadm.yaml: the four documents kubeadm reads."""
+    return dump_yaml(
+        init_configuration(spec),
+        cluster_configuration(spec),
+        kubelet_configuration(spec),
+        kube_proxy_configuration(spec),
+    )
+
+
+def write_files_command(spec: ClusterSpec, *, kubeadm: str = "kubeadm", config: str = KUBEADM_FILE) -> list[str]:
+    """The first run: checks certificates and kubeconfigs, writes the static pods' manifests. Talks to nobody."""
+    return _init(spec, FILE_PHASES, kubeadm, config)
+
+
+def register_cluster_command(spec: ClusterSpec, *, kubeadm: str = "kubeadm", config: str = KUBEADM_FILE) -> list[str]:
+    """The second run, once the API answers: configuration and bootstrap rights go into the cluster.
+
+    It does not wait for the node; what kubeadm would put on the node object is in labels.py.
+    """
+    return _init(spec, API_PHASES, kubeadm, config)
+
+
+def static_pod_patches() -> dict[str, str]:
+    """Files for the patches directory: probes that notice a component within a second, and give up no sooner than kubeadm's."""
+    patches = {}
+    for component in STATIC_PODS:
+        container: dict[str, Any] = {
+            "name": component,
+            "startupProbe": {"initialDelaySeconds": 0, "periodSeconds": 1, "failureThreshold": STARTUP_PATIENCE_SECONDS},
+        }
+        if component in COMPONENTS_WITH_READINESS:
+            container["readinessProbe"] = {"initialDelaySeconds": 0, "periodSeconds": 1}
+        patches[f"{component}0+strategic.yaml"] = dump_yaml({"spec": {"containers": [container]}})
+    return patches
+
+
+def init_configuration(spec: ClusterSpec) -> dict[str, Any]:
+    return {
+        "apiVersion": "kubeadm.k8s.io/v1beta4",
+        "kind": "InitConfiguration",
+        "bootstrapTokens": [
+            {
+                "groups": ["system:bootstrappers:kubeadm:default-node-token"],
+                "ttl": "24h0m0s",
+                "usages": ["signing", "authentication"],
+            }
+        ],
+        "localAPIEndpoint": {"advertiseAddress": spec.node_ip, "bindPort": spec.port},
+        "nodeRegistration": {
+            "criSocket": spec.cri_socket,
+            "name": spec.node_name,
+            "kubeletExtraArgs": [{"name": "node-ip", "value": spec.node_ip}],
+            "taints": [],
+        },
+        "patches": {"directory": PATCHES_DIRECTORY},
+    }
+
+
+def cluster_configuration(spec: ClusterSpec) -> dict[str, Any]:
+    gates = ",".join(f"{name}={str(on).lower()}" for name, on in sorted(spec.component_gates.items()))
+    gated = {"feature-gates": gates} if gates else {}
+    single = {"leader-elect": "false", "profiling": "false"} | UNTHROTTLED | gated
+    return {
+        "apiVersion": "kubeadm.k8s.io/v1beta4",
+        "kind": "ClusterConfiguration",
+        "apiServer": {
+            "certSANs": list(dict.fromkeys(("127.0.0.1", "localhost", spec.node_ip, *spec.certificate_names))),
+            "extraArgs": _arguments(
+                {
+                    "enable-admission-plugins": ADMISSION_PLUGINS,
+                    "kubelet-certificate-authority": f"{CERTIFICATES_DIRECTORY}/ca.crt",
+                    "profiling": "false",
+                }
+                | gated,
+                spec.options("apiserver"),
+            ),
+        },
+        "certificateValidityPeriod": f"{spec.certificate_hours}h0m0s",  # for `kubeadm certs renew`; those of the start are ours
+        "certificatesDir": CERTIFICATES_DIRECTORY,
+        "clusterName": CLUSTER_NAME,
+        "controlPlaneEndpoint": f"{CONTROL_PLANE_NAME}:{spec.port}",
+        "controllerManager": {
+            "extraArgs": _arguments(
+                {"allocate-node-cidrs": "true", "cluster-cidr": spec.pod_network} | single,
+                spec.options("controller-manager"),
+            )
+        },
+        "encryptionAlgorithm": "ECDSA-P256",
+        "etcd": {"local": {"dataDir": ETCD_DIRECTORY, "extraArgs": _arguments({}, spec.options("etcd"))}},
+        "featureGates": spec.kubeadm_gates,
+        "imageRepository": spec.image_repository,
+        "kubernetesVersion": spec.version,
+        "networking": {"dnsDomain": spec.dns_domain, "podSubnet": spec.pod_network, "serviceSubnet": spec.service_cidr},
+        "scheduler": {"extraArgs": _arguments(single, spec.options("scheduler"))},
+    }
+
+
+def kube_proxy_configuration(spec: ClusterSpec) -> dict[str, Any]:
+    """nftables, local metrics, and no conntrack settings: those would change the host's kernel."""
+    configuration: dict[str, Any] = {
+        "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
+        "kind": "KubeProxyConfiguration",
+        "clientConnection": {"kubeconfig": "/var/lib/kube-proxy/kubeconfig.conf"},
+        "clusterCIDR": spec.pod_network,
+        "conntrack": {"maxPerCore": 0, "tcpCloseWaitTimeout": "0s", "tcpEstablishedTimeout": "0s"},
+        "healthzBindAddress": "127.0.0.1:10256",
+        "metricsBindAddress": "127.0.0.1:10249",
+        "mode": "nftables",
+        # A new service works after a tenth of a second instead of a whole one.
+        "nftables": {"minSyncPeriod": "100ms", "syncPeriod": "30s"},
+    }
+    if spec.component_gates:
+        configuration["featureGates"] = spec.component_gates
+    for key, value in spec.options("kube-proxy"):
+        _set_by_path(configuration, key.split("."), value)
+    return configuration
+
+
+def dump_yaml(*documents: dict[str, Any]) -> str:
+    import yaml
+
+    dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    text: str = yaml.dump_all(documents, Dumper=dumper, sort_keys=False, default_flow_style=False, width=10**9)
+    return text
+
+
+def _init(spec: ClusterSpec, phases: frozenset[str], kubeadm: str, config: str) -> list[str]:
+    skipped = [phase for phase in ALL_PHASES if phase not in phases]
+    options = []
+    for key, value in spec.options("kubeadm"):
+        if key == "skip-phases":
+            skipped += [phase for phase in value.split(",") if phase and phase not in skipped]
+        elif key != "pod-network-cidr":
+            options.append(f"--{key}={value}")
+    return [kubeadm, "init", f"--config={config}", f"--skip-phases={','.join(skipped)}", *options]
+
+
+def _arguments(ours: dict[str, str], extra: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
+    chosen = ours | dict(extra)
+    return [{"name": name, "value": value} for name, value in sorted(chosen.items())]
+
+
+def _set_by_path(target: dict[str, Any], path: list[str], text: str) -> None:
+    import yaml
+
+    *parents, last = path
+    for parent in parents:
+        inner = target.setdefault(parent, {})
+        if not isinstance(inner, dict):
+            inner = target[parent] = {}
+        target = inner
+    try:
+        target[last] = yaml.safe_load(text)
+    except yaml.YAMLError:
+        target[last] = text

@@ -1,0 +1,233 @@
+"""The user's kubeconfig: our cluster, context and user are put in and taken out, everything else stays as it is.
+
+The file is edited as a tree of YAML nodes, never as values: what we do not know is written back as it was read.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from minikube.output.reason import Reason
+
+if TYPE_CHECKING:
+    import yaml
+
+CONFIGURED = "Configured"
+MISCONFIGURED = "Misconfigured"
+
+
+class Entry(NamedTuple):
+    """How kubectl reaches one cluster."""
+
+    profile: str
+    server: str
+    authority: Path
+    certificate: Path
+    key: Path
+    version: str
+    namespace: str = "default"
+    embed: bool = False
+    keep_context: bool = False
+
+
+def path() -> Path:
+    """The file kubectl would write to: the first of $KUBECONFIG that exists, else its first, else ~/.kube/config."""
+    candidates = [Path(part) for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
+    if not candidates:
+        return Path.home() / ".kube" / "config"
+    return next((candidate for candidate in candidates if candidate.exists()), candidates[0])
+
+
+def merge(entry: Entry, *, file: Path | None = None) -> bool:
+    """Put the cluster, its user and its context in; False if all was there already and nothing was written."""
+    from minikube.kubernetes import kubeconfigtree as tree
+
+    def change(root: yaml.MappingNode) -> bool:
+        changed = False
+        for section, name, content in _wanted(entry):
+            changed |= tree.put_named(root, section, entry.profile, name, content)
+        if not entry.keep_context:
+            changed |= tree.put_scalar(root, "current-context", entry.profile)
+        return changed
+
+    return _edit(file or path(), change, create=True)
+
+
+def remove(profile: str, *, file: Path | None = None) -> bool:
+    """Take the cluster, its user and its context out; current-context is cleared only if it was ours."""
+    from minikube.kubernetes import kubeconfigtree as tree
+
+    def change(root: yaml.MappingNode) -> bool:
+        changed = False
+        for section in ("clusters", "contexts", "users"):
+            changed |= tree.drop_named(root, section, profile)
+        if tree.scalar(root, "current-context") == profile:
+            changed |= tree.put_scalar(root, "current-context", "")
+        return changed
+
+    return _edit(file or path(), change, create=False)
+
+
+def set_current_context(profile: str, *, file: Path | None = None) -> bool:
+    """Make the profile's context the current one."""
+    from minikube.kubernetes import kubeconfigtree as tree
+
+    return _edit(file or path(), lambda root: tree.put_scalar(root, "current-context", profile), create=True)
+
+
+def state(profile: str, server: str, *, file: Path | None = None) -> str:
+    """`Configured` if kubectl's context of this profile leads to `server`, as `status` shows it."""
+    return CONFIGURED if server and endpoint(profile, file=file) == server else MISCONFIGURED
+
+
+def endpoint(profile: str, *, file: Path | None = None) -> str:
+    """The server URL kubectl would use for this profile, empty if there is none or the file cannot be read."""
+    config = _read_values(file or path())
+    context = _named(config, "contexts", profile).get("context") or {}
+    cluster = _named(config, "clusters", context.get("cluster", "") if isinstance(context, dict) else "").get("cluster") or {}
+    return str(cluster.get("server", "")) if isinstance(cluster, dict) else ""
+
+
+def current_context(*, file: Path | None = None) -> str:
+    """The name of kubectl's current context, empty if there is none."""
+    return str(_read_values(file or path()).get("current-context") or "")
+
+
+def _wanted(entry: Entry) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    import base64
+
+    def reference(key: str, file: Path) -> dict[str, str]:
+        if not entry.embed:
+            return {key: str(file)}
+        try:
+            return {f"{key}-data": base64.b64encode(file.read_bytes()).decode()}
+        except OSError as error:
+            raise Reason("HOST_KUBECONFIG_UPDATE", f"{file} cannot be read: {error.strerror}") from error
+
+    stamp = time.strftime("%a, %d %b %Y %H:%M:%S %Z")
+    extension = {"last-update": stamp, "provider": "minikube.sigs.k8s.io", "version": entry.version}
+    cluster: dict[str, Any] = reference("certificate-authority", entry.authority)
+    cluster["extensions"] = [{"extension": extension, "name": "cluster_info"}]
+    cluster["server"] = entry.server
+    yield "clusters", "cluster", cluster
+    yield (
+        "contexts",
+        "context",
+        {
+            "cluster": entry.profile,
+            "extensions": [{"extension": extension, "name": "context_info"}],
+            "namespace": entry.namespace,
+            "user": entry.profile,
+        },
+    )
+    yield "users", "user", reference("client-certificate", entry.certificate) | reference("client-key", entry.key)
+
+
+def _edit(file: Path, change: Callable[[yaml.MappingNode], bool], *, create: bool) -> bool:
+    from minikube.host.files import cannot_write, write_durably
+    from minikube.kubernetes import kubeconfigtree as tree
+
+    if not create and not file.exists():
+        return False
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o750)
+    except OSError as error:
+        raise cannot_write(file, error) from error
+    with locked(file):
+        try:
+            text = file.read_bytes()
+        except FileNotFoundError:
+            text = b""
+        except OSError as error:
+            raise Reason("HOST_KUBECONFIG_UPDATE", f"{file} cannot be read: {error.strerror}") from error
+        root = tree.parse(text, file)
+        if not change(root):
+            return False
+        write_durably(file, tree.render(root), mode=0o600)
+        return True
+
+
+@contextmanager
+def locked(file: Path, *, timeout: float = 10.0) -> Iterator[None]:
+    """Hold kubectl's own lock on a kubeconfig, `<file>.lock`, which exists exactly as long as someone writes.
+
+    Ours is a symbolic link: it appears in one step, makes kubectl's O_EXCL fail as it must, and says who made it. Commands of ours
+    queue for a kernel lock on the directory first; whoever holds that knows that a link of ours is a dead command's, and removes it.
+    """
+    import fcntl
+
+    lock = file.with_name(file.name + ".lock")
+    directory = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    deadline = time.monotonic() + timeout
+    try:
+        while True:
+            try:
+                fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise _lock_reason(lock, timeout) from None
+                time.sleep(0.005)
+            except OSError:  # a file system without such locks: kubectl's own still holds
+                break
+        while True:
+            try:
+                lock.symlink_to(f"minikube-{os.getpid()}")
+                break
+            except FileExistsError:
+                if _made_by_us(lock):
+                    lock.unlink(missing_ok=True)
+                    continue
+                if time.monotonic() > deadline:
+                    raise _lock_reason(lock, timeout) from None
+                time.sleep(0.01)
+            except OSError as error:
+                raise Reason("HOST_KUBECONFIG_UPDATE", f"{lock} cannot be created: {error.strerror}") from error
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+    finally:
+        os.close(directory)
+
+
+def _made_by_us(lock: Path) -> bool:
+    try:
+        return str(lock.readlink()).startswith("minikube-")
+    except OSError:
+        return False
+
+
+def _lock_reason(lock: Path, timeout: float) -> Reason:
+    return Reason(
+        "HOST_KUBECONFIG_UPDATE",
+        f"kubectl's lock {lock} was held for {timeout:g} s",
+        advice=f"If no kubectl is running, a crashed one left it behind: rm {lock}",
+    )
+
+
+def _read_values(file: Path) -> dict[str, Any]:
+    try:
+        text = file.read_bytes()
+    except OSError:
+        return {}
+    import yaml
+
+    try:
+        config = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe loaders
+    except (yaml.YAMLError, ValueError):
+        return {}
+    return config if isinstance(config, dict) else {}
+
+
+def _named(config: dict[str, Any], section: str, name: str) -> dict[str, Any]:
+    entries = config.get(section)
+    for item in entries if isinstance(entries, list) else []:
+        if isinstance(item, dict) and item.get("name") == name:
+            return item
+    return {}

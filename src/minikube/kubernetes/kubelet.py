@@ -1,0 +1,78 @@
+"""The kubelet: its configuration, complete before it starts, and its command line."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from minikube.kubernetes.clusterspec import CERTIFICATES_DIRECTORY, KUBELET_FILE, KUBERNETES_DIRECTORY, MANIFESTS_DIRECTORY, ClusterSpec
+
+
+def kubelet_configuration(spec: ClusterSpec) -> dict[str, Any]:
+    """What kubeadm's kubelet-start phase would write, with the settings of a small machine."""
+    configuration: dict[str, Any] = {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "authentication": {
+            "anonymous": {"enabled": False},
+            "webhook": {"enabled": True, "cacheTTL": "0s"},
+            "x509": {"clientCAFile": f"{CERTIFICATES_DIRECTORY}/ca.crt"},
+        },
+        "authorization": {"mode": "Webhook"},
+        "cgroupDriver": "cgroupfs",  # there is no systemd in a node
+        "clusterDNS": [spec.dns_ip],
+        "clusterDomain": spec.dns_domain,
+        "containerRuntimeEndpoint": spec.cri_socket,
+        # A laptop's disk is often nearly full: pods are not evicted and images not deleted for that.
+        "evictionHard": {"imagefs.available": "0%", "nodefs.available": "0%", "nodefs.inodesFree": "0%"},
+        "eventRecordQPS": 0,
+        "failSwapOn": False,
+        "hairpinMode": "hairpin-veth",
+        "healthzBindAddress": "127.0.0.1",
+        "healthzPort": 10248,
+        "imageGCHighThresholdPercent": 100,
+        "kubeAPIBurst": 400,
+        "kubeAPIQPS": 200,
+        # Nothing in the node speaks iptables: kube-proxy, the bridge and its port mappings all use nftables.
+        "makeIPTablesUtilChains": False,
+        "readOnlyPort": 0,
+        "resolvConf": "/etc/resolv.conf",
+        "rotateCertificates": True,
+        "runtimeRequestTimeout": "15m",
+        "seccompDefault": True,
+        "serializeImagePulls": False,
+        "staticPodPath": MANIFESTS_DIRECTORY,
+        # Ours, signed by the cluster's authority: otherwise the kubelet makes a self-signed RSA one while everything else is starting.
+        "tlsCertFile": f"{CERTIFICATES_DIRECTORY}/kubelet.crt",
+        "tlsPrivateKeyFile": f"{CERTIFICATES_DIRECTORY}/kubelet.key",
+    }
+    if spec.cgroup_v1:
+        configuration["failCgroupV1"] = False
+    if spec.component_gates:
+        configuration["featureGates"] = spec.component_gates
+    reserved = _reserved(spec)
+    if reserved:
+        configuration["systemReserved"] = reserved
+    return configuration
+
+
+def kubelet_command(spec: ClusterSpec) -> list[str]:
+    """The kubelet's argv in the node, with `--extra-config=kubelet.*` last so that it wins."""
+    return [
+        "kubelet",
+        f"--config={KUBELET_FILE}",
+        f"--kubeconfig={KUBERNETES_DIRECTORY}/kubelet.conf",
+        f"--hostname-override={spec.node_name}",
+        f"--node-ip={spec.node_ip}",
+        *(f"--{key}={value}" for key, value in spec.options("kubelet")),
+    ]
+
+
+def _reserved(spec: ClusterSpec) -> dict[str, str]:
+    """The part of the host that is not this node's: the kubelet counts the whole machine and does not know the node's limits."""
+    reserved = {}
+    if 0 < spec.memory_bytes < spec.host_memory_bytes:
+        reserved["memory"] = str(spec.host_memory_bytes - spec.memory_bytes)
+    if 0 < spec.cpus < spec.host_cpus:
+        reserved["cpu"] = f"{math.floor((spec.host_cpus - spec.cpus) * 1000)}m"
+    return reserved

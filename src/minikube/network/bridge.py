@@ -1,0 +1,112 @@
+"""The private network of one profile: a bridge on the host, a firewall table of its own, a cable into each node."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from ipaddress import IPv4Interface, IPv4Network
+from pathlib import Path
+
+from minikube.host.journal import Change, Journal
+from minikube.host.process import ProcessFailed
+from minikube.network.tools import NetworkTools
+from minikube.output.reason import Reason
+
+FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
+
+
+def changes(name: str, subnet: IPv4Network) -> list[Change]:
+    """What `create` will change on the host."""
+    planned: list[Change] = [
+        {"kind": "bridge", "name": name, "address": str(gateway(subnet))},
+        {"kind": "firewall", "family": "ip", "name": name},
+    ]
+    before = FORWARDING.read_text().strip()
+    if before != "1":
+        planned.insert(0, {"kind": "sysctl", "name": "net.ipv4.ip_forward", "before": before, "after": "1"})
+    return planned
+
+
+def gateway(subnet: IPv4Network) -> IPv4Interface:
+    return IPv4Interface(f"{subnet[1]}/{subnet.prefixlen}")
+
+
+def create(tools: NetworkTools, journal: Journal, name: str, subnet: IPv4Network) -> None:
+    """Make bridge and firewall table; both are replaced if a crash left them half made."""
+    planned = changes(name, subnet)
+    journal.record(*planned)
+    tools.ip(f"link del {name}\n", force=True) if Path(f"/sys/class/net/{name}").exists() else None
+    try:
+        tools.ip(f"link add {name} type bridge\naddr add {gateway(subnet)} dev {name}\nlink set {name} up\n")
+        tools.nft(_table(name, subnet))
+        if any(change["kind"] == "sysctl" for change in planned):
+            FORWARDING.write_text("1")
+    except (ProcessFailed, OSError) as error:
+        raise Reason("IF_DEDICATED_NETWORK", f"the network of this profile could not be made: {error}") from error
+
+
+def plug(tools: NetworkTools, *, bridge: str, cable: str, process: int) -> None:
+    """Lead a cable from the bridge into the network namespace of a process, where it is called eth0."""
+    tools.ip(f"link add {cable} type veth peer name eth0 netns {process}\nlink set {cable} master {bridge} up\n")
+
+
+def undo_bridge(tools: NetworkTools, change: Change) -> None:
+    if Path(f"/sys/class/net/{change['name']}").exists():
+        tools.ip(f"link del {change['name']}\n", force=True)
+
+
+def undo_firewall(tools: NetworkTools, change: Change) -> None:
+    with suppress(ProcessFailed):
+        # `add` first makes `delete` succeed also when the table is gone already, in one transaction.
+        tools.nft(f"add table {change['family']} {change['name']}\ndelete table {change['family']} {change['name']}\n")
+
+
+def undo_sysctl(change: Change) -> None:
+    """Put a kernel setting back, unless somebody set it to something else since."""
+    setting = Path("/proc/sys") / change["name"].replace(".", "/")
+    if setting.read_text().strip() == change["after"]:
+        setting.write_text(change["before"])
+
+
+@contextmanager
+def choosing() -> Iterator[None]:
+    """One command at a time picks a subnet on this host, whichever user or home it works for.
+
+    An abstract socket is a lock without a file: the kernel frees the name with the process that holds it.
+    """
+    import time
+
+    lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    deadline = time.monotonic() + 30
+    try:
+        while True:
+            try:
+                lock.bind("\0minikube-choosing-a-subnet")
+                break
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise Reason("IF_DEDICATED_NETWORK", "another minikube has been choosing a subnet for 30 seconds") from None
+                time.sleep(0.01)
+        yield
+    finally:
+        lock.close()
+
+
+def _table(name: str, subnet: IPv4Network) -> str:
+    """Outwards: NAT. Inwards: only answers, and the host itself (whose packets never pass `forward`)."""
+    return f"""add table ip {name}
+delete table ip {name}
+table ip {name} {{
+  chain postrouting {{
+    type nat hook postrouting priority srcnat; policy accept;
+    ip saddr {subnet} oifname != "{name}" masquerade
+  }}
+  chain forward {{
+    type filter hook forward priority filter; policy accept;
+    oifname "{name}" iifname "{name}" accept
+    oifname "{name}" ct state established,related accept
+    oifname "{name}" drop
+  }}
+}}
+"""

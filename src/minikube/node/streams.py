@@ -1,0 +1,213 @@
+"""The streams of a command that runs in a node: collected, connected to ours, or a terminal."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import stat
+import termios
+import time
+import tty
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from typing import Any
+
+from minikube.node.control import Conversation
+
+CHUNK = 1 << 16
+END_OF_INPUT = b"\x04"
+
+
+class Flow:
+    """Bytes on their way from one descriptor to another, or with a buffer as sink, to memory."""
+
+    def __init__(self, source: int, sink: int | bytearray, *, at_end: Callable[[], None] = lambda: None) -> None:
+        self.source, self.sink, self.pending, self.open = source, sink, b"", True
+        self._at_end = at_end
+
+    def read(self) -> bool:
+        """Move one chunk; False when there is none now or never again."""
+        try:
+            data = os.read(self.source, CHUNK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""  # a pty says EIO when nobody has it open inside any more
+        if isinstance(self.sink, bytearray):
+            self.sink += data
+        else:
+            self.pending = data
+            self.write()
+        if not data:
+            self.close()
+        return bool(data)
+
+    def write(self) -> None:
+        assert isinstance(self.sink, int)  # noqa: S101
+        try:
+            self.pending = self.pending[os.write(self.sink, self.pending) :] if self.pending else b""
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.pending = b""
+            self.close()
+
+    def finish(self) -> None:
+        """Move what is there now; background processes may keep the source open for ever."""
+        while True:
+            while self.pending:
+                select.select([], [self.sink], [])
+                self.write()
+            if not (self.open and self.read()):
+                return
+
+    def close(self) -> None:
+        if self.open:
+            self.open = False
+            self._at_end()
+
+
+def relay(conversation: Conversation, incoming: list[Flow], outgoing: list[Flow], *, deadline: float | None = None) -> int:
+    """Move bytes both ways until the command has ended and everything it wrote is out; its exit code."""
+    while True:
+        flows = [flow for flow in (*incoming, *outgoing) if flow.open or flow.pending]
+        readable = {flow.source: flow for flow in flows if flow.open and not flow.pending}
+        writable = {flow.sink: flow for flow in flows if flow.pending and isinstance(flow.sink, int)}
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        talk = conversation.socket.fileno()
+        ready, unblocked, _ = select.select([talk, *readable], list(writable), [], left)
+        if talk in ready:
+            code = int(conversation.hear()["exit"])
+            for flow in outgoing:
+                flow.finish()
+            return code
+        if deadline is not None and time.monotonic() >= deadline:
+            raise TimeoutError("the command in the node took too long")
+        for sink in unblocked:
+            writable[sink].write()
+        for source in ready:
+            readable[source].read()
+
+
+def run(conversation: Conversation, request: Mapping[str, Any], *, input: bytes | None, timeout: float | None) -> tuple[int, bytes, bytes]:
+    """Run to the end and give exit code, stdout and stderr."""
+    deadline = None if timeout is None else time.monotonic() + timeout
+    stdout, stderr = bytearray(), bytearray()
+    with ExitStack() as stack:
+        theirs, ours = _pipes(stack, 2)
+        # A file in memory: the command reads as much of it as it likes, when it likes.
+        with closing(_Descriptor(os.memfd_create("stdin"))) as stdin:
+            with open(stdin.number, "wb", closefd=False) as stream:
+                stream.write(input or b"")
+            os.lseek(stdin.number, 0, os.SEEK_SET)
+            conversation.ask(request, [stdin.number, theirs[0].number, theirs[1].number])
+        for end in theirs:
+            end.close()
+        conversation.socket.settimeout(None)
+        code = relay(conversation, [], [Flow(ours[0].number, stdout), Flow(ours[1].number, stderr)], deadline=deadline)
+    return code, bytes(stdout), bytes(stderr)
+
+
+def attach(conversation: Conversation, request: Mapping[str, Any]) -> int:
+    """Run on our own streams. Files and pipes are handed over; a terminal never enters the node: what is in there could type on it."""
+    incoming, outgoing, handed = list[Flow](), list[Flow](), list[int]()
+    with ExitStack() as stack:
+        temporary: list[_Descriptor] = []
+        for number in range(3):
+            mode = os.fstat(number).st_mode
+            if stat.S_ISREG(mode) or stat.S_ISFIFO(mode):
+                handed.append(number)
+                continue
+            source, sink = (stack.enter_context(closing(_Descriptor(end))) for end in os.pipe())
+            inside, outside = (source, sink) if number == 0 else (sink, source)
+            os.set_blocking(outside.number, False)
+            if number == 0:
+                incoming.append(Flow(0, sink.number, at_end=sink.close))
+            else:
+                outgoing.append(Flow(source.number, number))
+            handed.append(inside.number)
+            temporary.append(inside)
+        conversation.ask(request, handed)
+        for end in temporary:
+            end.close()
+        conversation.socket.settimeout(None)
+        with _forwarded_signals(conversation):
+            return relay(conversation, incoming, outgoing)
+
+
+def attach_terminal(conversation: Conversation, request: Mapping[str, Any]) -> int:
+    """Run on a terminal of the node, shown on ours: its keys, its window size, its colours."""
+    is_terminal = os.isatty(0)
+    window = termios.tcgetwinsize(0) if is_terminal else (24, 80)
+    env = {"TERM": os.environ.get("TERM", "dumb"), **request["env"]}
+    conversation.ask({**request, "env": env, "tty": True, "window": window})
+    conversation.socket.settimeout(None)
+    master = conversation.descriptors.pop()
+    os.set_blocking(master, False)
+
+    def end_input() -> None:
+        if not is_terminal:
+            os.write(master, END_OF_INPUT)
+
+    with closing(_Descriptor(master)), _raw_terminal(master) if is_terminal else ExitStack():
+        return relay(conversation, [Flow(0, master, at_end=end_input)], [Flow(master, 1)])
+
+
+class _Descriptor:
+    """A descriptor that can be closed twice."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def close(self) -> None:
+        if self.number >= 0:
+            os.close(self.number)
+            self.number = -1
+
+
+def _pipes(stack: ExitStack, count: int) -> tuple[list[_Descriptor], list[_Descriptor]]:
+    """Pipes out of the node: the ends to hand over, and ours."""
+    theirs, ours = [], []
+    for _ in range(count):
+        source, sink = (stack.enter_context(closing(_Descriptor(end))) for end in os.pipe())
+        os.set_blocking(source.number, False)
+        ours.append(source)
+        theirs.append(sink)
+    return theirs, ours
+
+
+@contextmanager
+def _handled(handlers: Mapping[int, Callable[[int, object], None]]) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _forwarded_signals(conversation: Conversation) -> AbstractContextManager[None]:
+    def forward(number: int, _frame: object) -> None:
+        conversation.say({"signal": number})
+
+    return _handled(dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGQUIT), forward))
+
+
+@contextmanager
+def _raw_terminal(master: int) -> Iterator[None]:
+    """Our terminal passes every key on and follows its window; afterwards it is as it was, whatever happens."""
+
+    def resize(_number: int, _frame: object) -> None:
+        termios.tcsetwinsize(master, termios.tcgetwinsize(0))
+
+    def leave(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = termios.tcgetattr(0)
+    with _handled({signal.SIGWINCH: resize, signal.SIGTERM: leave, signal.SIGHUP: leave}):
+        try:
+            tty.setraw(0)
+            yield
+        finally:
+            termios.tcsetattr(0, termios.TCSADRAIN, before)

@@ -1,0 +1,31 @@
+"""Details for whoever looks for a fault: kept out of sight unless the user asks for them."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+
+_sinks: list[Callable[[str], None]] = []
+
+
+def to_stderr() -> None:
+    """Show details on the terminal (`--alsologtostderr`)."""
+    _sinks.append(lambda line: print(line, file=sys.stderr, flush=True))
+
+
+def to_file(path: str) -> None:
+    """Keep details in a file (`logs/lastStart.txt`, `--log_file`)."""
+    stream = open(path, "a", encoding="utf-8", buffering=1)  # noqa: SIM115 - lives as long as the process
+    _sinks.append(lambda line: print(line, file=stream))
+
+
+def debug(message: str) -> None:
+    """Record one line with the time, in the shape of Kubernetes' own logs."""
+    if not _sinks:
+        return
+    now = time.time()
+    stamp = time.strftime("%m%d %H:%M:%S", time.localtime(now))
+    line = f"I{stamp}.{int(now % 1 * 1e6):06d} {message}"
+    for sink in _sinks:
+        sink(line)

@@ -1,0 +1,100 @@
+"""containerd and the pods' network, as text for the node's disk; complete before either is asked for anything."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+
+CNI_BIN_DIRECTORIES = ("/opt/cni/bin", "/usr/local/libexec/cni")
+CNI_CONFIG_DIRECTORY = "/etc/cni/net.d"
+CNI_FILE = f"{CNI_CONFIG_DIRECTORY}/1-k8s.conflist"
+
+# Each of these probes the kernel or the disk at every start, and none is of use in a node that unpacks with overlayfs.
+UNUSED_PLUGINS = (
+    "io.containerd.snapshotter.v1.blockfile",
+    "io.containerd.snapshotter.v1.btrfs",
+    "io.containerd.snapshotter.v1.devmapper",
+    "io.containerd.snapshotter.v1.erofs",
+    "io.containerd.snapshotter.v1.zfs",
+    "io.containerd.differ.v1.erofs",
+    "io.containerd.mount-handler.v1.erofs",
+    "io.containerd.internal.v1.tracing",
+    "io.containerd.tracing.processor.v1.otlp",
+)
+
+
+def configuration(*, sandbox_image: str, restrict_oom_score_adj: bool) -> str:
+    """/etc/containerd/config.toml. `restrict_oom_score_adj` is for hosts where even root may not lower a score (no CAP_SYS_RESOURCE)."""
+    disabled = ",\n".join(f"  {json.dumps(plugin)}" for plugin in UNUSED_PLUGINS)
+    return f"""version = 3
+root = "/var/lib/containerd"
+state = "/run/containerd"
+
+disabled_plugins = [
+{disabled}
+]
+
+[grpc]
+  address = "/run/containerd/containerd.sock"
+
+[plugins."io.containerd.cri.v1.images"]
+  snapshotter = "overlayfs"
+
+  [plugins."io.containerd.cri.v1.images".pinned_images]
+    sandbox = {json.dumps(sandbox_image)}
+
+  [plugins."io.containerd.cri.v1.images".registry]
+    config_path = "/etc/containerd/certs.d"
+
+[plugins."io.containerd.cri.v1.runtime"]
+  restrict_oom_score_adj = {str(restrict_oom_score_adj).lower()}
+  enable_unprivileged_ports = true
+  enable_unprivileged_icmp = true
+
+  [plugins."io.containerd.cri.v1.runtime".cni]
+    bin_dirs = {json.dumps(list(CNI_BIN_DIRECTORIES))}
+    conf_dir = {json.dumps(CNI_CONFIG_DIRECTORY)}
+    use_internal_loopback = true
+
+  [plugins."io.containerd.cri.v1.runtime".containerd]
+    default_runtime_name = "runc"
+
+    [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
+      runtime_type = "io.containerd.runc.v2"
+
+      [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
+        SystemdCgroup = false
+
+[plugins."io.containerd.nri.v1.nri"]
+  disable = true
+"""
+
+
+def cni_configuration(pod_network: str) -> str:
+    """The bridge all pods of a node share, in the part of the pods' range that the controller manager gives the first node."""
+    network = {
+        "cniVersion": "1.0.0",
+        "name": "bridge",
+        "plugins": [
+            {
+                "type": "bridge",
+                "bridge": "bridge",
+                "addIf": "true",
+                "isDefaultGateway": True,
+                "isGateway": True,
+                "forceAddress": False,
+                "ipMasq": True,
+                "ipMasqBackend": "nftables",
+                "hairpinMode": True,
+                "ipam": {"type": "host-local", "subnet": first_node_subnet(pod_network)},
+            },
+            {"type": "portmap", "backend": "nftables", "capabilities": {"portMappings": True}},
+        ],
+    }
+    return json.dumps(network, indent=2) + "\n"
+
+
+def first_node_subnet(pod_network: str) -> str:
+    """The controller manager hands out /24s in order, so the first node has the first."""
+    network = ipaddress.ip_network(pod_network)
+    return str(network) if network.prefixlen >= 24 else str(next(network.subnets(new_prefix=24)))

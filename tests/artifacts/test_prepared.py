@@ -1,0 +1,159 @@
+"""The prepared containerd store and its clones."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from minikube.artifacts.oci import Entry, Image, image_ids, write_archive
+from minikube.artifacts.prepared import build_prepared_store, clone_store, private_containerd
+from minikube.host.process import run
+from minikube.output.reason import Reason
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    root = tmp_path / "prepared"
+    (root / "snapshots/1/fs/bin").mkdir(parents=True)
+    (root / "snapshots/1/fs/tmp").mkdir()
+    (root / "snapshots/1/fs/tmp").chmod(0o1777)
+    (root / "snapshots/1/fs/bin/tool").write_bytes(b"tool" * 1000)
+    (root / "snapshots/1/fs/bin/alias").symlink_to("tool")
+    (root / "snapshots/1/work").mkdir(mode=0o711)
+    (root / "metadata.db").write_bytes(b"database")
+    (root / "metadata.db").chmod(0o600)
+    return root
+
+
+def test_files_are_shared_and_databases_are_not(store: Path, tmp_path: Path) -> None:
+    clone_store(store, tmp_path / "node")
+    assert (tmp_path / "node/snapshots/1/fs/bin/tool").samefile(store / "snapshots/1/fs/bin/tool")
+    assert not (tmp_path / "node/metadata.db").samefile(store / "metadata.db")
+    (tmp_path / "node/metadata.db").write_bytes(b"changed")
+    assert (store / "metadata.db").read_bytes() == b"database"
+
+
+def test_links_modes_and_empty_directories_are_kept(store: Path, tmp_path: Path) -> None:
+    clone_store(store, tmp_path / "node")
+    node = tmp_path / "node"
+    assert (node / "snapshots/1/fs/bin/alias").readlink() == Path("tool")
+    assert (node / "snapshots/1/fs/tmp").stat().st_mode & 0o7777 == 0o1777
+    assert (node / "snapshots/1/work").stat().st_mode & 0o7777 == 0o711
+    assert (node / "metadata.db").stat().st_mode & 0o7777 == 0o600
+
+
+def test_what_a_killed_clone_left_is_replaced(store: Path, tmp_path: Path) -> None:
+    (tmp_path / "node.unfinished/snapshots").mkdir(parents=True)
+    (tmp_path / "node.unfinished/rest").write_text("half")
+    clone_store(store, tmp_path / "node")
+    assert not (tmp_path / "node/rest").exists()
+    assert not (tmp_path / "node.unfinished").exists()
+
+
+def test_a_store_in_use_is_not_overwritten(store: Path, tmp_path: Path) -> None:
+    (tmp_path / "node").mkdir()
+    (tmp_path / "node/images").write_text("mine")
+    with pytest.raises(OSError, match="not empty"):
+        clone_store(store, tmp_path / "node")
+    assert (tmp_path / "node/images").read_text() == "mine"
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="no second file system to clone to")
+def test_another_file_system_gets_copies(store: Path) -> None:
+    other = Path("/dev/shm", f"minikube-test-{os.getpid()}")
+    if other.parent.stat().st_dev == store.stat().st_dev:
+        pytest.skip("the temporary directory is on the same file system")
+    try:
+        clone_store(store, other)
+        assert (other / "snapshots/1/fs/bin/tool").read_bytes() == b"tool" * 1000
+        assert (other / "snapshots/1/fs/bin/alias").readlink() == Path("tool")
+    finally:
+        shutil.rmtree(other)
+
+
+@pytest.fixture
+def binaries() -> Path:
+    directory = Path(os.environ.get("MINIKUBE_TEST_BINARIES", ""))
+    if not (directory / "containerd").is_file() or os.geteuid() != 0:
+        pytest.skip("needs root, and MINIKUBE_TEST_BINARIES naming a directory with containerd and ctr")
+    return directory
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> tuple[Path, Path]:
+    tool = tmp_path / "tool"
+    tool.write_bytes(os.urandom(100_000))
+    tool.chmod(0o755)
+    layer = (Entry("usr/bin/tool", source=tool),)
+    write_archive(
+        tmp_path / "images.tar",
+        [Image("registry.example/a:v1", (layer,)), Image("registry.example/b:v1", (layer, (Entry("etc/x", content=b"x"),)))],
+    )
+    return tmp_path / "images.tar", tool
+
+
+def listed(binaries: Path, root: Path, *words: str) -> str:
+    with private_containerd(root, binaries / "containerd") as address:
+        return run([str(binaries / "ctr"), "--address", address, "--namespace", "k8s.io", *words]).text
+
+
+@pytest.mark.build
+def test_a_clone_of_a_prepared_store_has_the_images(binaries: Path, archive: tuple[Path, Path], tmp_path: Path) -> None:
+    images, tool = archive
+    (tmp_path / "prepared").mkdir()
+    build_prepared_store(
+        tmp_path / "prepared",
+        containerd=binaries / "containerd",
+        ctr=binaries / "ctr",
+        archives=[images],
+        pinned=["registry.example/a:v1"],
+        share={"usr/bin/tool": tool},
+    )
+    clone_store(tmp_path / "prepared", tmp_path / "node")
+
+    table = listed(binaries, tmp_path / "node", "images", "list")
+    names = {line.split()[0]: line for line in table.splitlines()[1:]}
+    assert names.keys() == {*image_ids(images), *image_ids(images).values()}
+    assert all("io.cri-containerd.image=managed" in line for line in names.values())
+    pinned = {name for name, line in names.items() if "io.cri-containerd.pinned=pinned" in line}
+    assert pinned == {"registry.example/a:v1", image_ids(images)["registry.example/a:v1"]}
+
+    snapshots = listed(binaries, tmp_path / "node", "snapshots", "list").splitlines()[1:]
+    assert len(snapshots) == 2  # the layer of both, and the second one of b
+    extracted = list((tmp_path / "node").glob("*overlayfs/snapshots/*/fs/usr/bin/tool"))
+    assert [path.samefile(tool) for path in extracted] == [True]
+
+
+@pytest.mark.build
+def test_a_prepared_store_is_without_layers_and_the_daemons_identity(binaries: Path, archive: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "prepared").mkdir()
+    build_prepared_store(tmp_path / "prepared", containerd=binaries / "containerd", ctr=binaries / "ctr", archives=[archive[0]])
+    files = [path for path in (tmp_path / "prepared").rglob("*") if path.is_file()]
+    assert [path for path in files if "blobs" in path.parts and path.stat().st_size > 10_000] == []
+    assert [path for path in files if path.name == "uuid"] == []
+    extracted = next(path for path in files if path.name == "tool")
+    assert extracted.read_bytes() == archive[1].read_bytes()
+    assert not extracted.samefile(archive[1])
+
+
+@pytest.mark.build
+def test_a_broken_archive_is_a_reason_and_leaves_no_process(binaries: Path, tmp_path: Path) -> None:
+    (tmp_path / "prepared").mkdir()
+    (tmp_path / "broken.tar").write_bytes(b"not a tar file" * 1000)
+    with pytest.raises(Reason, match="cannot be prepared"):
+        build_prepared_store(
+            tmp_path / "prepared", containerd=binaries / "containerd", ctr=binaries / "ctr", archives=[tmp_path / "broken.tar"]
+        )
+    commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    assert not [command for command in commands if str(tmp_path).encode() in command]
+
+
+@pytest.mark.build
+def test_containerd_that_cannot_start_is_a_reason(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    with pytest.raises(Reason, match="cannot be prepared"), private_containerd(tmp_path, Path("/bin/false")):
+        pass

@@ -1,0 +1,33 @@
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A home of its own, and a kubeconfig that is not the user's."""
+    monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path))
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
+    return tmp_path / ".minikube"
+
+
+@pytest.fixture(scope="session")
+def kubernetes_binary(tmp_path_factory):
+    """Gives the path of kubeadm, kubectl …, from $MINIKUBE_TEST_KUBERNETES (the one binary of all) or the PATH; skips without."""
+    combined = os.environ.get("MINIKUBE_TEST_KUBERNETES", "")
+    directory = tmp_path_factory.mktemp("bin")
+
+    def find(name: str) -> Path:
+        if combined:
+            link = directory / name
+            if not link.exists():
+                link.symlink_to(combined)
+            return link
+        found = shutil.which(name)
+        if found is None:
+            pytest.skip(f"no {name} here")
+        return Path(found)
+
+    return find
