@@ -3,7 +3,7 @@
 STORE  ?= $(or $(MINIKUBE_STORE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/minikube)
 PYTHON ?= python3
 VENV   := $(STORE)/dev-$(shell cat pyproject.toml | cksum | cut -d' ' -f1)
-PY     := $(VENV)/bin/python
+PY     := PYTHONPATH=src $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
 .PHONY: help test test-fast lint bench format
@@ -21,7 +21,7 @@ lint: $(VENV)/ready ## style, strict types, and the layers of docs/architecture.
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/lint-imports
+	PYTHONPATH=src $(VENV)/bin/lint-imports
 
 format: $(VENV)/ready ## write all code in the one style
 	$(VENV)/bin/ruff format .
@@ -30,8 +30,10 @@ format: $(VENV)/ready ## write all code in the one style
 bench: $(VENV)/ready ## how long start, stop, restart and delete take on this machine
 	$(PY) -m bench.run
 
-# Outside the clone, so that every clone of the same dependencies finds it.
-$(VENV)/ready: pyproject.toml
+# Outside the clone, so that every clone with the same dependencies finds it; so it has the dependencies only, not the project.
+$(VENV)/ready:
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e .[dev]
+	$(VENV)/bin/python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
+	    print(*p['dependencies'], *p['optional-dependencies']['dev'], sep='\n')" > $(VENV)/requirements.txt
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/requirements.txt
 	touch $@

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from minikube.artifacts.catalogue import DEFAULT, VERSION_SETS, resolve_version, version_set
-from minikube.artifacts.gocomponents import Program, go_components
+from minikube.artifacts.gocomponents import GO_AT_LEAST, Program, go_components
 from minikube.output.reason import Reason
 
 COMPONENTS = [component for versions in VERSION_SETS for component in go_components(versions)]
@@ -45,6 +45,9 @@ def test_versions_there_are_none_of(text: str, id: str) -> None:
 def test_every_wrapper_is_there_and_pinned(component) -> None:
     go_mod = (component.wrapper / "go.mod").read_text()
     assert (component.wrapper / "go.sum").read_text().strip()
+    language = re.search(r"^go (\d+)\.(\d+)\.(\d+)$", go_mod, re.MULTILINE)
+    assert language is not None
+    assert tuple(map(int, language.groups())) <= GO_AT_LEAST
     for program in component.programs:
         if program.package.startswith("minikube.local/"):
             assert (component.wrapper / "main.go").exists()

@@ -1,8 +1,11 @@
-import os
 import shutil
 from pathlib import Path
 
 import pytest
+
+from minikube.profiles import paths
+
+_STORE = paths.store()  # before a test moves the home
 
 
 @pytest.fixture
@@ -15,15 +18,15 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def kubernetes_binary(tmp_path_factory):
-    """Gives the path of kubeadm, kubectl …, from $MINIKUBE_TEST_KUBERNETES (the one binary of all) or the PATH; skips without."""
-    combined = os.environ.get("MINIKUBE_TEST_KUBERNETES", "")
+    """Gives the path of kubeadm, kubectl …: names of the store's one Kubernetes binary, else from the PATH; skips without."""
+    combined = sorted(_STORE.glob("entries/kubernetes-v1.37.1-*/content/kubernetes"))
     directory = tmp_path_factory.mktemp("bin")
 
     def find(name: str) -> Path:
         if combined:
             link = directory / name
             if not link.exists():
-                link.symlink_to(combined)
+                link.symlink_to(combined[-1])
             return link
         found = shutil.which(name)
         if found is None:

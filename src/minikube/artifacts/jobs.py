@@ -65,6 +65,8 @@ def run_jobs(jobs: Iterable[Job], *, at_once: int) -> None:
                 changed.wait(timeout=0.5)
         except BaseException:
             followed.stop_all()
+            # A moment for the others to end, so that their last words do not come after the error.
+            changed.wait_for(lambda: not running, timeout=3)
             raise
     if failures:
         raise next((error for error in failures if not isinstance(error, followed.Stopped)), failures[0])

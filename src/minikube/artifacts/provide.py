@@ -12,14 +12,16 @@ from typing import NamedTuple
 from minikube.artifacts.buildtools import check_installable, install_packages, missing_packages
 from minikube.artifacts.catalogue import VersionSet
 from minikube.artifacts.gocomponents import GoComponent, go_components
-from minikube.artifacts.gomodules import download_modules, go_recipe, recipe_name
+from minikube.artifacts.gomodules import compile_standard_library, download_modules, go_recipe, recipe_name
 from minikube.artifacts.jobs import Job, run_jobs
 from minikube.artifacts.pause import pause_recipe
 from minikube.artifacts.store import Recipe, Store
 from minikube.output.progress import Progress, duration
 from minikube.output.reason import Reason
 
-_MODULES = "modules of all components"
+_FIRST_MODULES = "modules of the longest build"
+_MODULES = "modules of the others"
+_STANDARD_LIBRARY = "Go standard library"
 _TOOLS = "Debian packages for building"
 
 # Modules, compiled packages and results of a build from nothing; and what the rest of it takes when the caches are warm.
@@ -123,26 +125,23 @@ def provide_all(recipes: Sequence[Recipe], store: Store, progress: Progress, *, 
 
 
 def _jobs(missing: list[Recipe], ahead: list[GoComponent], packages: list[str], store: Store, progress: Progress) -> list[Job]:
-    # The first and longest fetches its own modules at once. The others, started beside it, would compile the standard library twice.
-    later = {recipe_name(component) for component in ahead[1:]}
-    jobs = [
-        Job(
-            recipe.name,
-            partial(store.provide, recipe, progress),
-            needs=(
-                *(need.name for need in recipe.needs),
-                *recipe.after,
-                *((_TOOLS,) if recipe.host_packages else ()),
-                *((_MODULES,) if recipe.name in later else ()),
-            ),
-            seconds=recipe.estimate_seconds,
-        )
-        for recipe in missing
-    ]
+    first = {recipe_name(component) for component in ahead[:1]}
+    others = {recipe_name(component) for component in ahead[1:]}
+    jobs = []
+    for recipe in missing:
+        needs = [*(need.name for need in recipe.needs), *recipe.after]
+        needs += [_TOOLS] if recipe.host_packages else []
+        needs += [_FIRST_MODULES, _STANDARD_LIBRARY] if recipe.name in first else []
+        needs += [_MODULES, _STANDARD_LIBRARY] if recipe.name in others else []
+        jobs.append(Job(recipe.name, partial(store.provide, recipe, progress), tuple(needs), recipe.estimate_seconds))
     if packages:
         jobs.append(Job(_TOOLS, partial(install_packages, packages, progress), light=True))
-    if later:
-        jobs.append(Job(_MODULES, partial(download_modules, ahead[1:], store, progress), light=True))
+    if ahead and not (store.root / "go" / "build").exists():
+        # Two builds at once would each compile it; and there is nothing else to compile before the modules are here.
+        jobs.append(Job(_STANDARD_LIBRARY, partial(compile_standard_library, ahead[0], store, progress), seconds=40))
+    if ahead:
+        jobs.append(Job(_FIRST_MODULES, partial(download_modules, ahead[:1], store, progress), light=True))
+        jobs.append(Job(_MODULES, partial(download_modules, ahead[1:], store, progress), (_FIRST_MODULES,), light=True))
     return jobs
 
 

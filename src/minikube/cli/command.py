@@ -52,7 +52,7 @@ class Command:
         arguments: str = "",
         min_arguments: int = 0,
         max_arguments: int | None = None,
-        details: str = "",
+        details: str | Callable[[], str] = "",
         examples: Sequence[str] = (),
         unbuilt: str = "",
         hidden: bool = False,

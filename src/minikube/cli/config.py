@@ -84,18 +84,20 @@ def _defaults(call: Call) -> None:
         print("\n".join(f"{bullet} {value}" for value in values))
 
 
-def _fields() -> str:
+def _details() -> str:
     from minikube.cli.configkeys import KEYS
 
-    return "\n".join(f" * {name}" for name in KEYS)
+    fields = "\n".join(f" * {name}" for name in KEYS)
+    return (
+        f'config modifies minikube\'s own configuration file, as in "minikube config set driver native".\nConfigurable fields:\n\n{fields}'
+    )
 
 
 COMMANDS = {
     "config": Command(
         "config",
         "Modify persistent configuration values",
-        details='config modifies minikube\'s own configuration file, for example with "minikube config set driver native".\n'
-        f"Configurable fields:\n\n{_fields()}",
+        details=_details,
         subcommands=(
             Command(
                 "set",

@@ -7,15 +7,14 @@ import traceback
 
 from minikube.cli.command import Call
 from minikube.host.process import ProcessFailed
-from minikube.output import console
 from minikube.output.reason import Reason
 from minikube.profiles.paths import home
 
 _PROGRAM_ERROR = 10
 
 
-def explain(error: Exception, call: Call) -> int:
-    """Say what happened, keep the details, and give the exit code."""
+def explain(error: Exception, call: Call) -> Reason:
+    """Keep the details, and say what happened."""
     details = "".join(traceback.format_exception(error))
     place = _keep(details)
     if _wants_details(call):
@@ -24,11 +23,7 @@ def explain(error: Exception, call: Call) -> int:
     if reason is None:
         what = f"{type(error).__name__}: {error}".rstrip(": ")
         reason = Reason("MK_INTERNAL", f"An error inside minikube: {what}", advice=place, exit_code=_PROGRAM_ERROR)
-    try:
-        call.report.error(reason)
-    except Exception:  # the report itself may be what is broken
-        console.err(reason.message, "failure")
-    return reason.exit_code
+    return reason
 
 
 def _known(error: Exception) -> Reason | None:

@@ -60,7 +60,16 @@ def _install(project: Path, directory: Path) -> None:
     sys._base_executable = str(Path(sys._base_executable).resolve())  # type: ignore[attr-defined]
     builder.create(directory)
     python = directory / "bin" / "python"
-    options = ["install", "--disable-pip-version-check", "--no-input", "--no-warn-script-location", "--progress-bar", "off"]
+    options = [
+        "install",
+        "--disable-pip-version-check",
+        "--no-input",
+        "--no-warn-script-location",
+        "--retries",
+        "2",
+        "--progress-bar",
+        "off",
+    ]
     code, output = _watch([*_pip(python), *options, *needed])
     if code != 0:
         errors = [line for line in output if "error" in line.lower()][-3:] or output[-3:]

@@ -31,7 +31,8 @@ def root_help() -> str:
 
 
 def command_help(path: str, command: Command) -> str:
-    parts = [command.details or command.summary, ""]
+    details = command.details if isinstance(command.details, str) else command.details()
+    parts = [details or command.summary, ""]
     if command.unbuilt:
         parts += [f"Not built yet: {command.unbuilt}", ""]
     if command.aliases:

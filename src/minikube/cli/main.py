@@ -61,8 +61,7 @@ def _run(words: list[str]) -> int:
     try:
         return _run_audited(call, invocation)
     except Reason as reason:
-        call.report.error(reason)
-        return reason.exit_code
+        return _refuse(call, reason)
     except BrokenPipeError:
         raise
     except KeyboardInterrupt:
@@ -70,14 +69,23 @@ def _run(words: list[str]) -> int:
         # The kind decides here as everywhere, so that text and JSON say the same.
         interrupted = Reason("MK_INTERRUPTED", "Interrupted")
         if call.wants_json():
-            call.report.error(interrupted)
-        else:
-            print("\nInterrupted. " + interrupted.advice, file=sys.stderr)
+            return _refuse(call, interrupted)
+        print("\nInterrupted. " + interrupted.advice, file=sys.stderr)
         return interrupted.exit_code
     except Exception as error:  # the last resort: whatever it is, the user gets a sentence
         from minikube.cli.crash import explain
 
-        return explain(error, call)
+        return _refuse(call, explain(error, call))
+
+
+def _refuse(call: Call, reason: Reason) -> int:
+    try:
+        call.report.error(reason)
+    except BrokenPipeError:
+        raise
+    except Exception:  # a log that cannot be written, say: the sentence must reach the user all the same
+        print(f"X Exiting due to {reason.id}: {reason.message}", file=sys.stderr)
+    return reason.exit_code
 
 
 def _run_audited(call: Call, invocation: Invocation) -> int:
@@ -96,7 +104,7 @@ def _run_audited(call: Call, invocation: Invocation) -> int:
     try:
         return _run_logged(call)
     finally:
-        if not (command.name == "delete" and settings.get("purge")):
+        if not (settings.has("purge") and settings.get("purge")):  # the log went with the rest
             audit.write()
 
 

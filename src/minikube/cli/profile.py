@@ -27,11 +27,11 @@ def _show_or_choose(call: Call) -> None:
         return
     set_value("profile", name)
     if config.KeepContext:
-        call.report.info(f"Skipped switching kubectl context for {name} because --keep-context was set.", style="success")
-        call.report.info(f"To connect to this cluster, use: kubectl --context={name}", style="success")
+        call.report.info(f"Skipped switching kubectl context for {name} because --keep-context was set.", style="check")
+        call.report.info(f"To connect to this cluster, use: kubectl --context={name}", style="check")
     else:
         _switch_context(name)
-    call.report.info(f"minikube profile was successfully set to {name}", style="success")
+    call.report.info(f"minikube profile was successfully set to {name}", style="check")
 
 
 def _switch_context(name: str) -> None:

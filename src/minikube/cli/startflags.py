@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minikube.profiles.settings import Flag
+from minikube.profiles.values import SECOND
 
 DRIVERS = ("native", "none", "docker", "podman", "kvm2", "qemu2", "qemu", "virtualbox", "vmware", "ssh")
 RUNTIMES = ("containerd", "docker", "cri-o")
@@ -22,7 +23,7 @@ GENERAL = (
     Flag("trace", help="Send trace events to this service: gcp."),
     Flag("keep-context", "bool", help="Leave kubectl's current context as it is."),
     Flag("embed-certs", "bool", help="Put certificates into the kubeconfig itself instead of naming their files.", config_key="EmbedCerts"),
-    Flag("cert-expiration", "duration", 26280 * 3600.0, "How long certificates are valid."),
+    Flag("cert-expiration", "duration", 26280 * 3600 * SECOND, "How long certificates are valid."),
     Flag("namespace", default="default", help="The namespace the kubectl context begins in."),
     Flag("native-ssh", "bool", True, "Use the built-in SSH client for drivers that need one."),
     Flag("auto-update-drivers", "bool", True, "Keep driver programs up to date."),
@@ -149,13 +150,13 @@ MOUNTS = (
 
 WAITING = (
     Flag("wait", "strings", ["apiserver", "system_pods"], f"What to wait for: {', '.join(_WAIT)}.", choices=_WAIT),
-    Flag("wait-timeout", "duration", 360.0, "How long to wait at most."),
+    Flag("wait-timeout", "duration", 360 * SECOND, "How long to wait at most."),
 )
 
 ADDONS = (
     Flag("addons", "strings", help="Addons to enable; `minikube addons list` names them."),
     Flag("install-addons", "bool", True, "Install addons."),
-    Flag("auto-pause-interval", "duration", 60.0, "Pause after this time without requests (addon auto-pause)."),
+    Flag("auto-pause-interval", "duration", 60 * SECOND, "Pause after this time without requests (addon auto-pause)."),
 )
 
 

@@ -9,6 +9,7 @@ from minikube.cli import checks
 from minikube.cli.command import Call, Command
 from minikube.output.reason import Reason
 from minikube.profiles.settings import Flag
+from minikube.profiles.values import SECOND
 
 TYPE_CHECKING = False  # typing costs half of Python's own start
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _run(call: Call) -> int:
             return exit_code(statuses)
         try:
             sys.stdout.flush()
-            time.sleep(settings.get("watch"))
+            time.sleep(settings.get("watch") / SECOND)
         except KeyboardInterrupt:
             return _INTERRUPTED
 
@@ -131,7 +132,7 @@ COMMANDS = {
             Flag("output", short="o", default="text", help="text or json.", choices=("text", "json")),
             Flag("layout", short="l", default="nodes", help="Layout of the JSON: nodes or cluster.", choices=("nodes", "cluster")),
             Flag("node", short="n", help="Only this node."),
-            Flag("watch", "duration", 1.0, "Go on showing the status, every second or as often as given.", short="w", implied="1s"),
+            Flag("watch", "duration", SECOND, "Go on showing the status, every second or as often as given.", short="w", implied="1s"),
         ),
         details="Gets the status of a local Kubernetes cluster. The exit code says the same in bits: 1 the host is not running, "
         "2 the kubelet or the API server is not running, 4 the kubeconfig does not lead to the cluster.",

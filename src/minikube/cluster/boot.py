@@ -21,7 +21,7 @@ from minikube.host.capabilities import bounding_set
 from minikube.kubernetes import health
 from minikube.kubernetes.api import Api, ApiError, ApiUnreachable
 from minikube.kubernetes.certificates import ensure_authorities, ensure_cluster_certificates
-from minikube.kubernetes.clusterspec import CERTIFICATES_DIRECTORY, CLUSTER_NAME, KUBERNETES_DIRECTORY, ClusterSpec
+from minikube.kubernetes.clusterspec import CERTIFICATES_DIRECTORY, CLUSTER_NAME, KUBEADM_FILE, KUBERNETES_DIRECTORY, ClusterSpec
 from minikube.kubernetes.componentconf import ensure_component_confs
 from minikube.kubernetes.coredns import coredns_objects
 from minikube.kubernetes.kubeadm import register_cluster_command
@@ -49,6 +49,7 @@ class Boot:
         self.node: Node
         self.spec: ClusterSpec
         self.files: dict[str, File] = {}
+        self.booted: float = 0  # when this command started the node; 0 if it was running already
 
     def graph(self) -> Graph:
         """What depends on what. Everything else runs at once."""
@@ -128,6 +129,7 @@ class Boot:
 
     def start_node(self) -> None:
         self.report.step("Booting control plane", "Booting up control plane ...", style="sub")
+        self.booted = time.time()
         setup = self.driver.setup(service_address=self.spec.api_service_ip, api_port=self.spec.port)
         self.driver.start(metadata(self.spec, setup=setup, write_manifests=not self._manifests_are_current()))
 
@@ -178,7 +180,7 @@ class Boot:
                 kubelet_runs=lambda: self.node.services()["kubelet"]["state"] in ("running", "ready"),
             )
             if wanted.get("system_pods"):
-                health.wait_pods_ready(api, deadline=self.deadline)
+                health.wait_pods_ready(api, deadline=self.deadline, started_after=self.booted)
 
     def api(self) -> Api:
         """A connection of its own for each step: steps run side by side."""
@@ -192,8 +194,8 @@ class Boot:
 
     def fingerprint(self) -> str:
         """Changes when anything the cluster's objects are made from does."""
-        made_from = [json.dumps(self._objects(), sort_keys=True), *(str(file) for _, file in sorted(self.files.items()))]
-        return hashlib.sha256("\0".join(made_from).encode()).hexdigest()
+        made_from = [json.dumps(self._objects(), sort_keys=True).encode(), self.files[KUBEADM_FILE].content]
+        return hashlib.sha256(b"\0".join(made_from)).hexdigest()
 
     def _objects(self) -> list[dict[str, Any]]:
         registry = self.spec.image_repository

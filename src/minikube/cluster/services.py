@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from minikube.kubernetes.clusterspec import CONTAINERD_SOCKET, KUBERNETES_DIRECTORY, ClusterSpec
+from minikube.kubernetes.clusterspec import CONTAINERD_SOCKET, KUBERNETES_DIRECTORY, MANIFESTS_DIRECTORY, ClusterSpec
 from minikube.kubernetes.kubeadm import write_files_command
 from minikube.kubernetes.kubelet import kubelet_command
 
 PATH = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"}
 
 
+# Without an API server these two only burn CPU that it needs, and back off just when it is there.
+HELD_BACK = ("kube-controller-manager", "kube-scheduler")
+WAITING_ROOM = f"{KUBERNETES_DIRECTORY}/held-back"
+
+
 def metadata(spec: ClusterSpec, *, setup: Sequence[dict[str, Any]], write_manifests: bool) -> dict[str, Any]:
-    """Containerd and the kubelet; for a new or changed cluster, kubeadm writes the control plane's manifests beside containerd's start."""
+    """Containerd and the kubelet; kubeadm writes the manifests of a new or changed cluster while containerd starts."""
     socket = CONTAINERD_SOCKET.removeprefix("unix://")
     services: list[dict[str, Any]] = [
         {
@@ -23,20 +29,34 @@ def metadata(spec: ClusterSpec, *, setup: Sequence[dict[str, Any]], write_manife
             "ready": {"socket": socket},
         }
     ]
-    if write_manifests:
-        services.append({"name": "kubeadm", "kind": "oneshot", "argv": write_files_command(spec), "env": PATH})
+    services.append({"name": "manifests", "kind": "oneshot", "argv": ["/bin/sh", "-c", _manifests(spec, write=write_manifests)], "env": PATH})
     services.append(
         {
             "name": "kubelet",
             "argv": kubelet_command(spec),
             "env": PATH,
-            "after": ["containerd", *(["kubeadm"] if write_manifests else []), f"{KUBERNETES_DIRECTORY}/kubelet.conf"],
+            "after": ["containerd", "manifests", f"{KUBERNETES_DIRECTORY}/kubelet.conf"],
         }
     )
+    services.append({"name": "controllers", "kind": "oneshot", "argv": ["/bin/sh", "-c", _controllers(spec)], "env": PATH, "after": ["kubelet"]})
     return {
         "name": spec.node_name,
         "setup": list(setup),
         "services": services,
-        # etcd closes its files cleanly only if it is asked to end before the runtime that holds it does.
+        # Containers end before the runtime that holds them; etcd after its clients: it closes cleanly only once nobody asks any more.
         "drain_before": ["containerd"],
+        "drain_last": ["etcd"],
     }
+
+
+def _manifests(spec: ClusterSpec, *, write: bool) -> str:
+    """Have kubeadm write the control plane's manifests if need be, and hold the controllers' back."""
+    hold = "; ".join(f"[ ! -e {MANIFESTS_DIRECTORY}/{name}.yaml ] || mv {MANIFESTS_DIRECTORY}/{name}.yaml {WAITING_ROOM}/" for name in HELD_BACK)
+    script = f"mkdir -p {WAITING_ROOM} && {hold}"
+    return f"{shlex.join(write_files_command(spec))} && {script}" if write else script
+
+
+def _controllers(spec: ClusterSpec) -> str:
+    """Let the kubelet have the controllers once the API server is well; after a minute in any case, it may just not talk to strangers."""
+    ask = f"curl --silent --insecure --fail --max-time 2 --output /dev/null https://127.0.0.1:{spec.port}/livez"
+    return f"for _ in $(seq 1200); do {ask} && break; sleep 0.05; done; mv {WAITING_ROOM}/*.yaml {MANIFESTS_DIRECTORY}/"

@@ -117,7 +117,8 @@ class Api:
             try:
                 self.create(obj)
             except ApiError as error:
-                if error.status != 409:
+                # A service with a fixed address is refused as invalid, its address being taken by itself, instead of as existing.
+                if error.status not in (409, 422) or self.find(object_path(obj)) is None:
                     raise
                 self._bring_in_line(obj)
 

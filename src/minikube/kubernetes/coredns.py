@@ -35,7 +35,7 @@ def corefile(domain: str, *, host_ip: str, log: bool) -> str:
     return f""".:53 {{
 {"    log" + chr(10) if log else ""}    errors
     health {{
-       lameduck 5s
+       lameduck 500ms
     }}
     ready
     kubernetes {domain} in-addr.arpa ip6.arpa {{

@@ -84,14 +84,20 @@ def wait_until(api: Api, check: Check, *, what: str, deadline: float) -> None:
         time.sleep(_INTERVAL)
 
 
-def wait_pods_ready(api: Api, *, deadline: float, namespace: str = "kube-system") -> None:
-    """Wait until every pod of a namespace is Ready (and there is one)."""
+def wait_pods_ready(api: Api, *, deadline: float, started_after: float = 0) -> None:
+    """Wait until every pod of kube-system is Ready, and all that make a cluster are there.
+
+    After a restart the API still tells of the time before: only containers that started after that moment (unix time) count.
+    """
 
     def check(api: Api) -> str:
-        pods = api.list(f"/api/v1/namespaces/{namespace}/pods")
-        return "; ".join(filter(None, map(why_not_ready, pods))) if pods else f"no pods in {namespace} yet"
+        pods = api.list("/api/v1/namespaces/kube-system/pods")
+        missing = [f"{app}: no pod" for app, selector in SYSTEM_APPS.items() if not any(_has_label(pod, selector) for pod in pods)]
+        missing += filter(None, map(why_not_ready, pods))
+        missing += [f"pod {pod['metadata']['name']} has not been started again" for pod in pods if _is_stale(pod, started_after)]
+        return "; ".join(missing)
 
-    wait_until(api, check, what=f"the pods of {namespace}", deadline=deadline)
+    wait_until(api, check, what="the pods of kube-system", deadline=deadline)
 
 
 def why_not_ready(pod: dict[str, Any]) -> str:
@@ -141,8 +147,8 @@ def _node_ready(api: Api, name: str) -> str:
 def _apps(api: Api, *, ready: bool) -> str:
     pods = api.list("/api/v1/namespaces/kube-system/pods")
     missing = []
-    for app, (label, value) in SYSTEM_APPS.items():
-        own = [pod for pod in pods if pod["metadata"].get("labels", {}).get(label) == value]
+    for app, selector in SYSTEM_APPS.items():
+        own = [pod for pod in pods if _has_label(pod, selector)]
         if not own:
             missing.append(f"{app}: no pod")
         elif ready:
@@ -150,6 +156,18 @@ def _apps(api: Api, *, ready: bool) -> str:
         elif not any(pod.get("status", {}).get("phase") == "Running" for pod in own):
             missing.append(why_not_ready(own[0]) or f"{app}: not running")
     return "; ".join(missing)
+
+
+def _has_label(pod: dict[str, Any], selector: tuple[str, str]) -> bool:
+    label, value = selector
+    return bool(pod["metadata"].get("labels", {}).get(label) == value)
+
+
+def _is_stale(pod: dict[str, Any], started_after: float) -> bool:
+    """Whether the API tells of containers from before; times there are whole seconds."""
+    moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started_after))
+    running = (container.get("state", {}).get("running") for container in pod.get("status", {}).get("containerStatuses", ()))
+    return any(state["startedAt"] < moment for state in running if state)
 
 
 def _condition(status: dict[str, Any], kind: str) -> dict[str, Any]:

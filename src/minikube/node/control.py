@@ -66,7 +66,8 @@ class Conversation:
         data = json.dumps(message).encode() + b"\n"
         try:
             sent = socket.send_fds(self.socket, [data], descriptors)
-            self.socket.sendall(data[sent:])
+            if sent < len(data):  # sending nothing is not nothing: it fails once the node has answered and closed
+                self.socket.sendall(data[sent:])
         except OSError as error:
             raise ControlUnreachable(self.path, error.strerror or str(error)) from None
 

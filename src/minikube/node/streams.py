@@ -56,7 +56,7 @@ class Flow:
     def finish(self) -> None:
         """Move what is there now; background processes may keep the source open for ever."""
         while True:
-            while self.pending:
+            while self.pending and isinstance(self.sink, int):
                 select.select([], [self.sink], [])
                 self.write()
             if not (self.open and self.read()):

@@ -20,9 +20,10 @@ The metadata file; only `name` and a service's `name` and `argv` have no default
   shutdown_timeout   10.0: what still lives then is killed
   drain_before       []: before these services (the container runtime) are stopped, containers get SIGTERM ...
   drain_timeout      5.0: ... and this many seconds to end
+  drain_last         []: names of processes (the database) that are told only when all others have ended, and get two seconds more
 
 The control socket takes one JSON line per connection, and answers {"ok": true, ...} or {"ok": false, "error": text}:
-  status             uptime, stopping, setup; services: pid, restarts, since, last_exit state (waiting, starting, running, ready, stopping,
+  status             uptime, stopping, setup; services: pid, restarts, since, last_exit, state (waiting, starting, running, ready, stopping,
                      stopped; backoff: a daemon ended, failed: a oneshot ended, both are tried again; done: a oneshot ended well)
   start stop restart {"names": [...]}; `stop` answers when they have ended
   wait               {"names": [...], "timeout": 60.0}: answers when they are ready; without names: all that should run
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 NEVER = float("inf")
 LOGS_KEPT = 3
 STEADY_AFTER = 30.0
-REQUEST_LIMIT, REQUEST_TIMEOUT, CONNECTION_LIMIT = 1 << 20, 10.0, 100
+REQUEST_LIMIT, REQUEST_TIMEOUT, CONNECTION_LIMIT = 1 << 20, 5.0, 100
 HANGUP_GRACE = 2.0
 SWEEP_EVERY = 0.03
 # They reap and hold containers: they end after them, not with them.
@@ -61,7 +62,7 @@ SHUTDOWN_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGPWR)
 
 NODE: dict[str, Any] = {"name": "", "hostname": "", "control_socket": "/run/minikube/control.sock", "log_directory": "/var/log/minikube"}
 NODE |= {"log_limit": 10 << 20, "setup": [], "services": [], "restart": {}}
-NODE |= {"shutdown_timeout": 10.0, "drain_before": [], "drain_timeout": 5.0}
+NODE |= {"shutdown_timeout": 10.0, "drain_before": [], "drain_timeout": 5.0, "drain_last": []}
 RESTART: dict[str, Any] = {"first": 0.2, "longest": 10.0}
 SETUP: dict[str, Any] = {"argv": [], "input": ""}
 SERVICE: dict[str, Any] = {"name": "", "argv": [], "env": {}, "after": [], "kind": "daemon", "ready": None, "autostart": True}
@@ -99,7 +100,7 @@ def _with_defaults(given: object, defaults: Mapping[str, Any]) -> dict[str, Any]
     for key, value in given.items():
         default = defaults[key]
         fits = default is None or isinstance(value, int | float if isinstance(default, float) else type(default))
-        if not fits or (key in ("argv", "after", "env", "drain_before") and not _all_strings(value)):
+        if not fits or (key in ("argv", "after", "env", "drain_before", "drain_last") and not _all_strings(value)):
             raise ValueError(f"{key} cannot be {value!r:.200}")
     if "argv" in defaults and not given.get("argv"):
         raise ValueError(f"argv is missing: {given!r:.200}")
@@ -145,8 +146,8 @@ def spawn(argv: list[str], stdio: Sequence[int], *, env: dict[str, str], cwd: st
         os.execvpe(argv[0], argv, {**os.environ, **env})
     except BaseException as error:  # whatever it is, two supervisors must not run
         try:
-            what, why = getattr(error, "filename", None) or argv[0], getattr(error, "strerror", None) or error
-            os.write(2, f"{what}: {why}\n".encode(errors="replace"))
+            why = getattr(error, "strerror", None) or error
+            os.write(2, f"{argv[0]} (in {cwd}): {why}\n".encode(errors="replace"))
         finally:
             os._exit(127 if isinstance(error, FileNotFoundError) else 126)
 
@@ -325,26 +326,28 @@ def _answers(check: Mapping[str, str]) -> bool:
 
 
 class Sweep:
-    """Ends processes that are no services: SIGTERM, then SIGKILL at `until`; over one second later in any case."""
+    """Ends processes that are no services: SIGTERM, then SIGKILL at `until`; those named in `last` after all others. Over two seconds
+    later in any case."""
 
-    def __init__(self, supervisor: Supervisor, until: float, *, spare: tuple[str, ...]) -> None:
-        self.supervisor, self.until, self.spare = supervisor, until, spare
+    def __init__(self, supervisor: Supervisor, until: float, *, spare: tuple[str, ...], last: Sequence[str] = ()) -> None:
+        self.supervisor, self.until, self.spare, self.last = supervisor, until, spare, last
         self.told: set[int] = set()
         self.over = False
 
     def advance(self, now: float) -> float:
         found = list(self._strangers())
-        for pid, catches in found:
-            if now >= self.until:
+        first = [stranger for stranger in found if stranger[2] not in self.last]
+        for pid, catches, _ in first or found:
+            if now >= self.until and first:
                 kill(os.kill, pid, signal.SIGKILL)
             elif pid not in self.told:
                 self.told.add(pid)
                 kill(os.kill, pid, signal.SIGTERM if catches else signal.SIGKILL)
-        self.over = not found or now >= self.until + 1.0
+        self.over = not found or now >= self.until + 2.0
         return now + SWEEP_EVERY
 
-    def _strangers(self) -> Iterator[tuple[int, bool]]:
-        """Processes to end, and if SIGTERM can do it. In a container only its first process is told: the kernel ends the rest with it."""
+    def _strangers(self) -> Iterator[tuple[int, bool, str]]:
+        """Processes to end, if SIGTERM can do it, and their names. Of a container only its first: the kernel ends the others with it."""
         me, table = os.getpid(), {int(entry): _look_at(int(entry)) for entry in os.listdir("/proc") if entry.isdigit()}
         services = {service.pid for service in self.supervisor.services.values() if service.pid}
         for pid, process in table.items():
@@ -357,7 +360,7 @@ class Sweep:
             while ancestor != me and (above := table.get(ancestor)):
                 ancestor = above[1]
             if me in (1, ancestor):
-                yield pid, catches or innermost == pid
+                yield pid, catches or innermost == pid, name
 
 
 def _look_at(pid: int) -> tuple[str, int, int, int, bool] | None:
@@ -604,7 +607,7 @@ class Supervisor:
         # Never there without its listener, nor open for others for a moment: made aside, then renamed over a stale one.
         listener.bind(f"{path}.{os.getpid()}")
         os.umask(mask)
-        listener.listen(64)
+        listener.listen(CONNECTION_LIMIT)
         listener.setblocking(False)
         os.replace(f"{path}.{os.getpid()}", path)
         self.selector.register(listener, selectors.EVENT_READ, lambda: self._accept(listener))
@@ -687,7 +690,9 @@ class Supervisor:
             if now < self.deadline and any(service.name in other.spec["after"] for other in alive):
                 continue
             if service.name in self.metadata["drain_before"] and service.state != "stopping":
-                self.drain = self.drain or Sweep(self, min(now + self.metadata["drain_timeout"], self.deadline), spare=CONTAINER_KEEPERS)
+                if self.drain is None:
+                    until = min(now + self.metadata["drain_timeout"], self.deadline)
+                    self.drain = Sweep(self, until, spare=CONTAINER_KEEPERS, last=self.metadata["drain_last"])
                 if not self.drain.over:
                     due = self.drain.advance(now)
                     continue

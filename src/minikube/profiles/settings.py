@@ -18,7 +18,7 @@ DEFAULT_PROFILE = "minikube"
 class Flag:
     """Something that can be set, and how: the declaration that parsing, help, completion and documentation share.
 
-    Kinds: bool, int, duration (seconds), string, strings (comma list, repeatable), stringArray (repeatable),
+    Kinds: bool, int, duration (nanoseconds), string, strings (comma list, repeatable), stringArray (repeatable),
     extra (component.key=value, repeatable). `implied` is the value of the flag without one (`--watch`).
     """
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from minikube.output.reason import Reason
 from minikube.profiles.paths import home
+
+TYPE_CHECKING = False  # typing costs half of Python's own start
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 def config_path() -> Path:
@@ -27,6 +29,8 @@ def read() -> dict[str, Any]:
         raise Reason("HOST_CONFIG_LOAD", f"{path} cannot be read: {error.strerror}") from None
     if not data.strip():
         return {}
+    import json
+
     try:
         content = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -39,6 +43,7 @@ def read() -> dict[str, Any]:
 def change(edit: Callable[[dict[str, Any]], object]) -> None:
     """Read, edit and write the file, alone: two commands at once lose nothing."""
     import fcntl
+    import json
 
     from minikube.host.files import cannot_write, write_durably
 

@@ -8,10 +8,11 @@ if TYPE_CHECKING:
 
 _TRUE = ("1", "t", "T", "true", "TRUE", "True")
 _FALSE = ("0", "f", "F", "false", "FALSE", "False")
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+SECOND = 10**9  # durations are nanoseconds, as in Go and in the profile files
+_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND}
 
 # What each kind of setting is when nobody sets it.
-ZERO: dict[str, Any] = {"bool": False, "int": 0, "duration": 0.0, "string": "", "strings": [], "stringArray": [], "extra": []}
+ZERO: dict[str, Any] = {"bool": False, "int": 0, "duration": 0, "string": "", "strings": [], "stringArray": [], "extra": []}
 
 
 class BadValue(ValueError):
@@ -19,7 +20,7 @@ class BadValue(ValueError):
 
 
 def parse(kind: str, text: str) -> Any:
-    """The value of a text: bool, int, seconds as float, str, or for the list kinds the list of items it adds."""
+    """The value of a text: bool, int, nanoseconds, str, or for the list kinds the list of items it adds."""
     if kind == "string":
         return text
     if kind == "bool":
@@ -59,39 +60,41 @@ def parse_int(text: str) -> int:
     return value
 
 
-def parse_duration(text: str) -> float:
-    """Seconds of a Go duration: `6m`, `1h30m`, `1.5s`, `0`."""
+def parse_duration(text: str) -> int:
+    """Nanoseconds of a Go duration: `6m`, `1h30m`, `1.5s`, `0`."""
     rest = text.lstrip("+-")
     if rest == "0":
-        return 0.0
+        return 0
     if not rest or len(text) - len(rest) > 1:
         raise BadValue(f'time: invalid duration "{text[:100]}"')
-    total = 0.0
+    total = 0
     while rest:
         number = _leading(rest, "0123456789.")
         unit = _leading(rest[len(number) :], "nuµμmsh")
         rest = rest[len(number) + len(unit) :]
-        if number.strip(".") == "" or number.count(".") > 1 or (rest and rest[0] not in "0123456789."):
+        if number.strip(".") == "" or number.count(".") > 1 or len(number) > 40 or (rest and rest[0] not in "0123456789."):
             raise BadValue(f'time: invalid duration "{text[:100]}"')
-        if unit not in _SECONDS:
+        if unit not in _UNITS:
             problem = f'unknown unit "{unit}" in' if unit else "missing unit in"
             raise BadValue(f'time: {problem} duration "{text[:100]}"')
-        total += float(number) * _SECONDS[unit]
-    if total > 2**63 / 1e9:
+        whole, _, part = number.partition(".")
+        total += int(whole or "0") * _UNITS[unit] + (int(part) * _UNITS[unit] // 10 ** len(part) if part else 0)
+    if total >= 2**63:
         raise BadValue(f'time: invalid duration "{text[:100]}"')
     return -total if text[0] == "-" else total
 
 
-def format_duration(seconds: float) -> str:
+def format_duration(nanoseconds: int) -> str:
     """A duration as Go prints it: `6m0s`, `26280h0m0s`, `1.5s`."""
-    sign, whole = ("-" if seconds < 0 else ""), abs(seconds)
-    if whole == 0:
+    sign, amount = ("-" if nanoseconds < 0 else ""), abs(nanoseconds)
+    if amount == 0:
         return "0s"
-    if whole < 1:
-        return f"{sign}{whole * 1000:g}ms" if whole >= 1e-3 else f"{sign}{whole * 1e6:g}µs"
-    minutes, rest = divmod(whole, 60)
-    hours, minutes = divmod(int(minutes), 60)
-    text = f"{round(rest, 9):.9f}".rstrip("0").rstrip(".") + "s"
+    for unit in ("ns", "µs", "ms"):
+        if amount < SECOND and amount < _UNITS[unit] * 1000:
+            return f"{sign}{amount / _UNITS[unit]:.9g}{unit}"
+    minutes, rest = divmod(amount, 60 * SECOND)
+    hours, minutes = divmod(minutes, 60)
+    text = f"{rest // SECOND}.{rest % SECOND:09d}".rstrip("0").rstrip(".") + "s"
     if hours or minutes:
         text = f"{minutes}m{text}"
     return sign + (f"{hours}h{text}" if hours else text)

@@ -1,0 +1,53 @@
+"""Completion, through the program and through a real bash."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+from conftest import PROGRAM, Program
+
+from minikube.cli.completer import candidates
+
+
+def test_words() -> None:
+    assert candidates(["sta"]) == ["start", "status"]
+    assert candidates(["config", ""]) == ["defaults", "get", "set", "unset", "view"]
+    assert candidates(["config", "set", "mem"]) == ["memory"]
+    assert candidates(["start", "--dri"]) == ["--driver"]
+    assert candidates(["start", "--driver", "na"]) == ["native"]
+    assert candidates(["start", "--driver=na"]) == ["--driver=native"]
+    assert candidates(["start", "--wait=kubelet,def"]) == ["--wait=kubelet,default_sa"]
+    assert candidates(["-p", "x", "prof"]) == ["profile"]
+    assert candidates(["kubectl", "--", "get", ""]) == []
+    assert "--vm-driver" not in candidates(["start", "--"])
+
+
+def test_profiles(minikube: Program) -> None:
+    minikube.add_profile("second")
+    assert minikube("__complete", "--", "status", "-p", "se").stdout == "second\n"
+    assert minikube("__complete", "--", "profile", "").stdout == "list\nsecond\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
+def test_scripts(minikube: Program, shell: str) -> None:
+    assert "__complete" in minikube("completion", shell).stdout
+    assert minikube("completion", "tcsh").returncode == 14
+    assert minikube("completion").returncode == 14
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="no bash here")
+@pytest.mark.parametrize(
+    ("words", "answers"),
+    [(["sta"], ["start", "status"]), (["start", "--driver", "=", "na"], ["native"]), (["start", "--output", "="], ["json", "text"])],
+)
+def test_bash_itself(minikube: Program, words: list[str], answers: list[str]) -> None:
+    script = minikube("completion", "bash").stdout
+    import sys
+
+    line = " ".join(f"'{word}'" for word in words)
+    script += f'\nminikube() {{ {sys.executable} -s -E {PROGRAM} "$@"; }}\ncommand() {{ "$@"; }}\n'
+    script += f'COMP_WORDS=(minikube {line}); COMP_CWORD={len(words)}; _minikube_complete; printf "%s\\n" "${{COMPREPLY[@]}}"\n'
+    done = subprocess.run(["bash", "-c", script], env=minikube.environment, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == answers, done.stderr

@@ -1,0 +1,143 @@
+"""Hostile words and files: never a traceback, never a damaged file. Seeds are fixed, so a failure can be seen again."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from minikube.cli.commands import COMMANDS
+from minikube.cli.main import main
+from minikube.cli.parser import UsageError, understand
+from minikube.cli.unbuilt import every_command
+from minikube.output import debuglog
+
+NASTY = [
+    "",
+    "-",
+    "--",
+    "---",
+    "=",
+    "\x00",
+    "\x1b[31m",
+    "é漢😀",
+    "\udcff",
+    "../../x",
+    "{{",
+    "{{.X}}",
+    "%s%n",
+    "9" * 400,
+    "-1",
+    "1e999",
+    "0x",
+    "true",
+    "[]",
+    "null",
+]
+QUIET = ("start", "stop", "delete", "kubectl", "ssh")  # commands that would act on the machine if they got so far
+
+
+def _words(pick: random.Random) -> list[str]:
+    path, command = pick.choice(list(every_command()))
+    words = path.split()[1:]
+    for _ in range(pick.randint(0, 4)):
+        flag = pick.choice([*command.flags, *command.persistent] or [None])
+        name = f"--{flag.name}" if flag and pick.random() < 0.8 else pick.choice(["--" + pick.choice(NASTY), "-p", "-zx", "-v"])
+        words.insert(pick.randint(0, len(words)), pick.choice([name, f"{name}={pick.choice(NASTY)}"]))
+    for _ in range(pick.randint(0, 2)):
+        words.insert(pick.randint(0, len(words)), pick.choice(NASTY))
+    return words
+
+
+def _run(words: list[str]) -> tuple[int, str]:
+    out = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        patch.setattr(debuglog, "_sinks", [])
+        code = main(["minikube", *words])
+    return code, out.getvalue()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_flags(seed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path))
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
+    monkeypatch.chdir(tmp_path)
+    pick = random.Random(seed)
+    for _ in range(40):
+        words = _words(pick)
+        try:
+            invocation = understand(words)
+        except UsageError:
+            continue
+        if invocation.command is not None and invocation.command.name in QUIET:
+            continue
+        code, text = _run(words)
+        assert "Traceback" not in text, words
+        assert "MK_INTERNAL" not in text, (words, text)
+        assert 0 <= code <= 255
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_config_files(seed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path))
+    pick = random.Random(seed)
+    values = [*NASTY, None, 1, -1, 1.5, True, [], ["a", 2], {}, {"a": {"b": []}}, 10**30]
+    file = tmp_path / ".minikube" / "config" / "config.json"
+    file.parent.mkdir(parents=True)
+    for _ in range(10):
+        content: object = {
+            pick.choice(["profile", "v", "memory", "output", "log_dir", "cache", "MaxAuditEntries", "EmbedCerts"]): pick.choice(values)
+        }
+        data = json.dumps(content).encode()
+        if pick.random() < 0.3:
+            position = pick.randrange(len(data))
+            data = data[:position] + bytes([pick.randrange(256)]) + data[position + 1 :]
+        file.write_bytes(data)
+        for words in (
+            ["profile"],
+            ["config", "view"],
+            ["status"],
+            ["profile", "list", "-o", "json"],
+            ["tunnel"],
+            ["config", "get", "memory"],
+        ):
+            code, text = _run(words)
+            assert "Traceback" not in text, (words, data)
+            assert "MK_INTERNAL" not in text, (words, data, text)
+            assert 0 <= code <= 255
+            assert file.read_bytes() == data
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_values_for_config_set(seed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from minikube.cli.configkeys import KEYS
+
+    monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path))
+    pick = random.Random(seed)
+    file = tmp_path / ".minikube" / "config" / "config.json"
+    for _ in range(30):
+        code, text = _run(["config", "set", "--", pick.choice([*KEYS, *NASTY]), pick.choice(NASTY)])
+        assert "Traceback" not in text
+        assert "MK_INTERNAL" not in text, text
+        assert code in (0, 10, 14)
+        assert not file.exists() or isinstance(json.loads(file.read_bytes()), dict)
+
+
+def test_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path))
+    for value in ("x", "\udcff", "../..", "9" * 100, "{"):
+        for name in ("PROFILE", "V", "ALSOLOGTOSTDERR", "OUTPUT", "LENGTH", "USER", "FORMAT"):
+            with monkeypatch.context() as scope:
+                scope.setenv(f"MINIKUBE_{name}", value)
+                for words in (["profile"], ["status"], ["tunnel"], ["logs", "--audit"], ["version"]):
+                    _, text = _run(words)
+                    assert "Traceback" not in text, (name, value, words)
+                    assert "MK_INTERNAL" not in text, (name, value, words, text)
+
+
+def test_every_command_is_known_to_the_fuzzer() -> None:
+    assert {path.split()[1] for path, _ in every_command()} == set(COMMANDS)
