@@ -32,9 +32,7 @@ def main() -> None:
     wrapper, model = sys.argv[1:]
     have, wanted = modules(wrapper), modules(model)
     raised = [
-        f"-require={path}@{wanted[path]}"
-        for path, version in have.items()
-        if path in wanted and sort_key(wanted[path]) > sort_key(version)
+        f"-require={path}@{wanted[path]}" for path, version in have.items() if path in wanted and sort_key(wanted[path]) > sort_key(version)
     ]
     subprocess.check_call(["go", "mod", "edit", *raised], cwd=WRAPPERS / wrapper)
     subprocess.check_call(["go", "mod", "tidy"], cwd=WRAPPERS / wrapper)

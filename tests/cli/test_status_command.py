@@ -16,11 +16,16 @@ from minikube.cluster.status import NodeStatus
 from minikube.output.gotemplate import render
 from minikube.output.report import Report
 
+
+def changed(status: NodeStatus, **changes: str) -> NodeStatus:
+    return NodeStatus(**{**vars(status), **changes})
+
+
 RUNNING = NodeStatus("minikube", "Running", "Running", "Running", "Configured")
 STOPPED = NodeStatus("minikube", "Stopped", "Stopped", "Stopped", "Stopped")
 PAUSED = NodeStatus("minikube", "Running", "Stopped", "Paused", "Configured")
 WORKER = NodeStatus("minikube-m02", "Running", "Running", "Irrelevant", "Irrelevant", Worker=True)
-LEAVING = RUNNING._replace(TimeToStop="4m59s", DockerEnv="in-use")
+LEAVING = NodeStatus("minikube", "Running", "Running", "Running", "Configured", TimeToStop="4m59s", DockerEnv="in-use")
 
 
 def test_text_is_the_template_filled() -> None:
@@ -39,9 +44,9 @@ def test_text_is_the_template_filled() -> None:
         ([RUNNING, WORKER], 0),
         ([STOPPED], 7),
         ([PAUSED], 2),
-        ([RUNNING._replace(Kubeconfig="Misconfigured")], 4),
-        ([RUNNING._replace(Host="InsufficientStorage")], 1),
-        ([RUNNING, WORKER._replace(Kubelet="Stopped")], 2),
+        ([changed(RUNNING, Kubeconfig="Misconfigured")], 4),
+        ([changed(RUNNING, Host="InsufficientStorage")], 1),
+        ([RUNNING, changed(WORKER, Kubelet="Stopped")], 2),
         ([], 7),
     ],
 )

@@ -9,7 +9,16 @@ from minikube.output.reason import Reason
 
 @pytest.mark.parametrize(
     ("text", "megabytes"),
-    [("4096", 4096), ("4g", 4096), ("4gb", 4096), ("4GiB", 4096), ("2048mb", 2048), ("2.5g", 2560), ("2097152k", 2048), ("4294967296b", 4096)],
+    [
+        ("4096", 4096),
+        ("4g", 4096),
+        ("4gb", 4096),
+        ("4GiB", 4096),
+        ("2048mb", 2048),
+        ("2.5g", 2560),
+        ("2097152k", 2048),
+        ("4294967296b", 4096),
+    ],
 )
 def test_sizes(text: str, megabytes: int) -> None:
     assert sizes.size_in_mb(text, flag="memory") == megabytes

@@ -9,7 +9,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from support.minikube import CLONE, Minikube
 
@@ -71,7 +71,7 @@ def links(image: Path) -> dict[str, str]:
 
 def tables(image: Path) -> dict[str, str]:
     listed = subprocess.run(["chroot", str(image), "nft", "list", "tables"], capture_output=True, text=True, check=True)
-    return {line: "" for line in listed.stdout.splitlines()}
+    return dict.fromkeys(listed.stdout.splitlines(), "")
 
 
 def cgroups() -> dict[str, str]:
@@ -101,7 +101,7 @@ def processes(minikube: Minikube) -> list[str]:
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
-            places = [os.readlink(process / name) for name in ("cwd", "root", "exe")]
+            places = [str((process / name).readlink()) for name in ("cwd", "root", "exe")]
             mine = group in (process / "cgroup").read_text() or any(place.startswith(machine) for place in places)
             if mine or machine in command or f"-p {minikube.profile}" in command:
                 found.append(f"{process.name} {command}")
@@ -110,21 +110,26 @@ def processes(minikube: Minikube) -> list[str]:
 
 def listening_on_host(minikube: Minikube) -> list[str]:
     """Sockets of the host's own network on which a process of this machine waits for connections."""
-    host = os.readlink("/proc/self/ns/net")
-    listening = {line.split()[9] for family in ("tcp", "tcp6") for line in Path(f"/proc/net/{family}").read_text().splitlines()[1:] if line.split()[3] == "0A"}
+    host = Path("/proc/self/ns/net").readlink()
+    listening = {
+        line.split()[9]
+        for family in ("tcp", "tcp6")
+        for line in Path(f"/proc/net/{family}").read_text().splitlines()[1:]
+        if line.split()[3] == "0A"
+    }
     found = []
     for entry in processes(minikube):
         process = Path("/proc", entry.split()[0])
         with contextlib.suppress(OSError):
-            if os.readlink(process / "ns/net") != host:
+            if (process / "ns/net").readlink() != host:
                 continue
-            sockets = {os.readlink(descriptor) for descriptor in (process / "fd").iterdir()}
+            sockets = {str(descriptor.readlink()) for descriptor in (process / "fd").iterdir()}
             found += [f"{entry}: {inode}" for inode in listening if f"socket:[{inode}]" in sockets]
     return found
 
 
-def _query(image: Path, *words: str) -> list[dict[str, object]]:
-    answer: list[dict[str, object]] = json.loads(subprocess.run(["chroot", str(image), *words], capture_output=True, check=True).stdout)
+def _query(image: Path, *words: str) -> list[dict[str, Any]]:
+    answer: list[dict[str, Any]] = json.loads(subprocess.run(["chroot", str(image), *words], capture_output=True, check=True).stdout)
     return answer
 
 

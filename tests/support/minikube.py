@@ -35,7 +35,9 @@ class Place:
         self.directory = directory
         self.home = directory / ".minikube"
         self.kubeconfig = directory / "kubeconfig"
-        kept = {name: value for name, value in os.environ.items() if name == "MINIKUBE_STORE" or not name.startswith(("MINIKUBE_", "PYTHON"))}
+        kept = {
+            name: value for name, value in os.environ.items() if name == "MINIKUBE_STORE" or not name.startswith(("MINIKUBE_", "PYTHON"))
+        }
         self.environment = kept | {"MINIKUBE_HOME": str(self.home), "KUBECONFIG": str(self.kubeconfig), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def argv(self, words: Sequence[str]) -> list[str]:

@@ -99,7 +99,16 @@ def _prepared_store(versions: VersionSet, programs: BinaryRecipes, image: Recipe
         name=f"images-{versions.kubernetes}",
         identity=f"{versions} {_code(clusterimages, oci, prepared)}",
         build=build,
-        needs=(programs.kubernetes, programs.etcd, programs.coredns, programs.pause, programs.storage_provisioner, programs.containerd, image, laid_out),
+        needs=(
+            programs.kubernetes,
+            programs.etcd,
+            programs.coredns,
+            programs.pause,
+            programs.storage_provisioner,
+            programs.containerd,
+            image,
+            laid_out,
+        ),
         estimate_seconds=15,
         what=f"images of Kubernetes {versions.kubernetes}, unpacked for containerd",
     )

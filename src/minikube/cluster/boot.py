@@ -16,7 +16,8 @@ from minikube.cluster import context, kubectl, specification
 from minikube.cluster.nodefiles import node_files
 from minikube.cluster.services import metadata
 from minikube.cluster.steps import Graph
-from minikube.drivers.base import Driver, File, Node
+from minikube.drivers.base import Driver, Node
+from minikube.drivers.values import File
 from minikube.host.capabilities import bounding_set
 from minikube.kubernetes import health
 from minikube.kubernetes.api import Api, ApiError, ApiUnreachable
@@ -64,7 +65,9 @@ class Boot:
         graph.step("create objects", self.create_objects, needs=("API server answers",))
         graph.step("register with kubeadm", self.register, needs=("API server answers",))
         graph.step("label the node", self.label_node, needs=("API server answers",))
-        graph.step("wait for pods", self.wait_for_cluster, needs=("create objects", "register with kubeadm", "label the node", "write kubeconfig"))
+        graph.step(
+            "wait for pods", self.wait_for_cluster, needs=("create objects", "register with kubeadm", "label the node", "write kubeconfig")
+        )
         return graph
 
     def graph_of_running(self) -> Graph:
@@ -114,11 +117,9 @@ class Boot:
 
     def write_configuration(self) -> None:
         kubernetes = self.config.KubernetesConfig
-        self.report.step(
-            "Preparing Kubernetes",
-            f"Preparing Kubernetes {kubernetes.KubernetesVersion} on {kubernetes.ContainerRuntime} {self.versions.containerd.lstrip('v')} ...",
-            style="containerd",
-        )
+        runtime = f"{kubernetes.ContainerRuntime} {self.versions.containerd.lstrip('v')}"
+        message = f"Preparing Kubernetes {kubernetes.KubernetesVersion} on {runtime} ..."
+        self.report.step("Preparing Kubernetes", message, style="containerd")
         self.files = node_files(
             self.spec,
             self.node,

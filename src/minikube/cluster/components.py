@@ -14,7 +14,7 @@ QUESTIONS = {
 
 def versions(profile: str) -> dict[str, str]:
     """Component name to the first line of its own answer."""
-    _, node = existing.require_running(profile)
+    node = existing.running_node(profile)
     answers = {}
     for name, argv in QUESTIONS.items():
         lines = node.run(argv, timeout=10).stdout.decode(errors="replace").splitlines()

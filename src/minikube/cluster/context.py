@@ -5,14 +5,19 @@ from __future__ import annotations
 from minikube import __version__
 from minikube.cluster import existing
 from minikube.kubernetes import kubeconfig
+from minikube.output import notready
 from minikube.profiles.clusterconfig import ClusterConfig
 from minikube.profiles.paths import home, profile_directory
+from minikube.profiles.profile import load
 
 
 def update(profile: str) -> bool:
     """Point the profile's context at the API server; True if the file had to change."""
-    found, node = existing.require_running(profile)
-    return write(found.config, node.address)
+    node = existing.running_node(profile)
+    config = load(profile)
+    if config is None:
+        raise notready.profile_not_found(profile)
+    return write(config, node.address)
 
 
 def write(config: ClusterConfig, address: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 
-from minikube.cluster import existing
 from minikube.kubernetes import kubeconfig
 from minikube.output.report import Report
 from minikube.profiles import profile as profile_files

@@ -1,46 +1,42 @@
-"""A cluster that was started before: its configuration and its driver, or the answer upstream gives where there is none."""
+"""A cluster that was started before: its facts and its driver, or the answer upstream gives where there is none.
+
+Quick commands stand on this module: nothing heavy may be imported here.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from minikube.profiles.glance import Glance, glance
 
-from minikube.output import notready
-from minikube.profiles import profile as profiles
-
+TYPE_CHECKING = False  # typing's own takes milliseconds to import
 if TYPE_CHECKING:
     from minikube.drivers.base import Driver, Node
-    from minikube.profiles.clusterconfig import ClusterConfig
 
 
-class Existing(NamedTuple):
-    config: ClusterConfig
-    driver: Driver
-
-
-def find(profile: str) -> Existing | None:
-    """The profile's cluster, or None if it was never started."""
-    from minikube.drivers.registry import driver_for
-
-    config = profiles.load(profile)
-    if config is None:
-        return None
-    return Existing(config, driver_for(config.Driver, profiles.machine_name(profile)))
-
-
-def require(profile: str) -> Existing:
-    """The profile's cluster; exit code 85 without one."""
-    found = find(profile)
+def facts(profile: str) -> Glance:
+    """The profile's facts; exit code 85 if there is no such profile."""
+    found = glance(profile)
     if found is None:
+        from minikube.output import notready
+
         raise notready.profile_not_found(profile)
     return found
 
 
-def require_running(profile: str) -> tuple[Existing, Node]:
-    """The profile's cluster and its running node; exit code 83 if it is stopped."""
-    found = require(profile)
-    state = found.driver.state()
+def driver(found: Glance) -> Driver:
+    """The driver of the profile's machine."""
+    from minikube.drivers.registry import driver_for
+
+    return driver_for(found.driver, found.name)
+
+
+def running_node(profile: str) -> Node:
+    """The profile's node; exit code 83 if it does not run."""
+    from minikube.output import notready
+
+    machine = driver(facts(profile))
+    state = machine.state()
     if state == "Nonexistent":
         raise notready.host_not_found(profile)
     if state != "Running":
         raise notready.host_not_running(profile, state)
-    return found, found.driver.node()
+    return machine.node()

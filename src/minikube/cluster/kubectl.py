@@ -18,12 +18,12 @@ def binary(version: str) -> str:
 
 def argv(profile: str, arguments: Sequence[str]) -> list[str]:
     """The command line to become: kubectl, told which cluster unless the user did."""
-    config = existing.require(profile).config
-    path = binary(config.KubernetesConfig.KubernetesVersion)
+    version = existing.facts(profile).kubernetes_version
+    path = binary(version)
     if not os.access(path, os.X_OK):
         raise Reason(
             "INET_CACHE_KUBECTL",
-            f"kubectl {config.KubernetesConfig.KubernetesVersion} is not in the store",
+            f"kubectl {version} is not in the store",
             advice=f"minikube start -p {profile} puts it there.",
         )
     return [path, *_with_context(profile, arguments)]

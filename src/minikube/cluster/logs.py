@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from minikube.cluster import existing
 from minikube.drivers.base import Node
-from minikube.output import notready
 
 CONTROL_PLANE = ("kube-apiserver", "etcd", "coredns", "kube-scheduler", "kube-proxy", "kube-controller-manager", "storage-provisioner")
 SERVICES = ("containerd", "kubelet")
@@ -16,13 +15,7 @@ PROBLEMS = ("panic", "fatal", "error", "failed", "unable to", "denied", "refused
 
 def collect(profile: str, *, length: int = 60, node: str = "", problems: bool = False) -> Iterator[str]:
     """Lines for the terminal: container logs, services, the node's own events."""
-    found = existing.require(profile)
-    state = found.driver.state()
-    if state == "Nonexistent":
-        raise notready.host_not_found(profile)
-    if state != "Running":
-        raise notready.host_not_running(profile, state)
-    target = found.driver.node()
+    target = existing.running_node(profile)
     for title, argv in _sections(length):
         yield f"==> {title} <=="
         for line in _output(target, argv):
@@ -33,7 +26,7 @@ def collect(profile: str, *, length: int = 60, node: str = "", problems: bool = 
 
 def follow(profile: str, *, length: int = 60) -> int:
     """Show the kubelet's log as it grows, until interrupted."""
-    _, node = existing.require_running(profile)
+    node = existing.running_node(profile)
     return node.attach(["/usr/bin/tail", "-n", str(length), "-F", *(f"/var/log/minikube/{name}.log" for name in SERVICES)], tty=False)
 
 

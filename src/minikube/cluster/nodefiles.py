@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import uuid
 
-from minikube.drivers.base import File, Node
+from minikube.drivers.base import Node
+from minikube.drivers.values import File
 from minikube.kubernetes.clusterspec import CONTROL_PLANE_NAME, KUBEADM_FILE, KUBELET_FILE, PATCHES_DIRECTORY, ClusterSpec
 from minikube.kubernetes.kubeadm import dump_yaml, kubeadm_documents, static_pod_patches
 from minikube.kubernetes.kubelet import kubelet_configuration

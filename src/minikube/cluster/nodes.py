@@ -8,8 +8,7 @@ from minikube.output.reason import Reason
 
 def address(profile: str, node: str = "") -> str:
     """The node's address, as its configuration has it; no driver is asked."""
-    config = existing.require(profile).config
-    for known in config.Nodes or []:
-        if node in (known.Name, "", f"{profile}-{known.Name}") or (not known.Name and node == profile):
-            return known.IP
+    found = existing.facts(profile)
+    if node in ("", profile):
+        return found.address
     raise Reason("GUEST_NODE_RETRIEVE", f'The node "{node}" does not exist in the cluster "{profile}".', advice="minikube node list")

@@ -1,8 +1,6 @@
-"""From what the user asked for to the configuration of a cluster; everything that can be refused is refused here, before anything is made."""
+"""From what the user asked for to the configuration of a cluster. What can be refused is refused here, before anything is made."""
 
 from __future__ import annotations
-
-from typing import Any, Protocol
 
 from minikube.artifacts import catalogue
 from minikube.cluster import sizes
@@ -12,19 +10,10 @@ from minikube.kubernetes.extraconfig import parse_extra_config, parse_feature_ga
 from minikube.output.reason import Reason
 from minikube.output.report import Report
 from minikube.profiles.clusterconfig import ClusterConfig, ExtraOption, Node, new_cluster_config
+from minikube.profiles.settings import Settings
 
 RUNTIMES = {"": "containerd", "containerd": "containerd"}
 NOT_BUILT_RUNTIMES = ("docker", "cri-o", "crio")
-
-
-class Settings(Protocol):
-    """The flags of `start`, resolved: flag, environment, config file, default."""
-
-    profile: str
-
-    def get(self, name: str) -> Any: ...
-
-    def changed(self, name: str) -> bool: ...
 
 
 def plan(settings: Settings, existing: ClusterConfig | None, report: Report) -> ClusterConfig:
@@ -35,7 +24,8 @@ def plan(settings: Settings, existing: ClusterConfig | None, report: Report) -> 
     if existing and settings.changed("driver") and driver != existing.Driver:
         raise Reason(
             "GUEST_DRIVER_MISMATCH",
-            f'The existing "{config.Name}" cluster was created using the "{existing.Driver}" driver, which is incompatible with requested "{driver}" driver.',
+            f'The existing "{config.Name}" cluster was created using the "{existing.Driver}" driver, '
+            f'which is incompatible with requested "{driver}" driver.',
             advice=f"Delete the existing '{config.Name}' cluster using: 'minikube delete -p {config.Name}', or use another profile.",
         )
     config.Driver = driver
@@ -83,7 +73,10 @@ def _kubernetes(settings: Settings, config: ClusterConfig, existing: ClusterConf
     runtime = str(settings.get("container-runtime"))
     if runtime in NOT_BUILT_RUNTIMES:
         raise Reason(
-            "MK_UNIMPLEMENTED", f"The container runtime '{runtime}' is not built yet", advice="Use --container-runtime=containerd.", exit_code=16
+            "MK_UNIMPLEMENTED",
+            f"The container runtime '{runtime}' is not built yet",
+            advice="Use --container-runtime=containerd.",
+            exit_code=16,
         )
     if runtime not in RUNTIMES:
         raise Reason("MK_USAGE", f'Invalid Container Runtime: "{runtime}". Valid runtimes are: [cri-o containerd docker]')
@@ -121,13 +114,13 @@ def _version(settings: Settings, config: ClusterConfig, existing: ClusterConfig 
         raise Reason(
             "K8S_DOWNGRADE_UNSUPPORTED",
             f"Unable to safely downgrade existing Kubernetes {current} cluster to {wanted}",
-            advice=f"Recreate the cluster with Kubernetes {wanted}: minikube delete -p {config.Name}, then start it again; or use another profile.",
+            advice=f"Recreate the cluster with {wanted}: minikube delete -p {config.Name}, then start it again; or use another profile.",
         )
     if existing is not None and wanted != current:
         raise Reason(
             "MK_UNIMPLEMENTED",
             f"Upgrading a cluster ({current} to {wanted}) is not built yet",
-            advice=f"Keep {current} by leaving out --kubernetes-version, or use another profile: minikube start -p other --kubernetes-version={wanted}",
+            advice=f"Leave out --kubernetes-version, or use another profile: minikube start -p other --kubernetes-version={wanted}",
             exit_code=16,
         )
     kubernetes.KubernetesVersion = wanted

@@ -29,7 +29,9 @@ def metadata(spec: ClusterSpec, *, setup: Sequence[dict[str, Any]], write_manife
             "ready": {"socket": socket},
         }
     ]
-    services.append({"name": "manifests", "kind": "oneshot", "argv": ["/bin/sh", "-c", _manifests(spec, write=write_manifests)], "env": PATH})
+    services.append(
+        {"name": "manifests", "kind": "oneshot", "argv": ["/bin/sh", "-c", _manifests(spec, write=write_manifests)], "env": PATH}
+    )
     services.append(
         {
             "name": "kubelet",
@@ -38,7 +40,9 @@ def metadata(spec: ClusterSpec, *, setup: Sequence[dict[str, Any]], write_manife
             "after": ["containerd", "manifests", f"{KUBERNETES_DIRECTORY}/kubelet.conf"],
         }
     )
-    services.append({"name": "controllers", "kind": "oneshot", "argv": ["/bin/sh", "-c", _controllers(spec)], "env": PATH, "after": ["kubelet"]})
+    services.append(
+        {"name": "controllers", "kind": "oneshot", "argv": ["/bin/sh", "-c", _controllers(spec)], "env": PATH, "after": ["kubelet"]}
+    )
     return {
         "name": spec.node_name,
         "setup": list(setup),
@@ -51,7 +55,9 @@ def metadata(spec: ClusterSpec, *, setup: Sequence[dict[str, Any]], write_manife
 
 def _manifests(spec: ClusterSpec, *, write: bool) -> str:
     """Have kubeadm write the control plane's manifests if need be, and hold the controllers' back."""
-    hold = "; ".join(f"[ ! -e {MANIFESTS_DIRECTORY}/{name}.yaml ] || mv {MANIFESTS_DIRECTORY}/{name}.yaml {WAITING_ROOM}/" for name in HELD_BACK)
+    hold = "; ".join(
+        f"[ ! -e {MANIFESTS_DIRECTORY}/{name}.yaml ] || mv {MANIFESTS_DIRECTORY}/{name}.yaml {WAITING_ROOM}/" for name in HELD_BACK
+    )
     script = f"mkdir -p {WAITING_ROOM} && {hold}"
     return f"{shlex.join(write_files_command(spec))} && {script}" if write else script
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from minikube.drivers.base import Limits, Node
+from minikube.drivers.base import Node
+from minikube.drivers.values import Limits
 from minikube.host import cgroups, resources
 from minikube.kubernetes.certificates import Identity
 from minikube.kubernetes.clusterspec import ClusterSpec
@@ -35,7 +36,7 @@ def cluster_spec(config: ClusterConfig, node: Node) -> ClusterSpec:
         dns_domain=kubernetes.DNSDomain,
         feature_gates=parse_feature_gates(kubernetes.FeatureGates),
         extra_options=tuple(ExtraOption(option.Component, option.Key, option.Value) for option in kubernetes.ExtraOptions or []),
-        certificate_names=tuple([*(kubernetes.APIServerNames or []), *(kubernetes.APIServerIPs or [])]),
+        certificate_names=(*(kubernetes.APIServerNames or []), *(kubernetes.APIServerIPs or [])),
         certificate_hours=config.CertExpiration // (3600 * NANOSECONDS),
         cgroup_v1=not cgroups.is_v2(),
         memory_bytes=allowed.memory_mb << 20,

@@ -9,7 +9,7 @@ from minikube.artifacts import catalogue
 from minikube.artifacts.assembly import provide_components
 from minikube.cluster import steps
 from minikube.cluster.boot import Boot
-from minikube.cluster.plan import Settings, plan
+from minikube.cluster.plan import plan
 from minikube.drivers.base import Driver
 from minikube.drivers.registry import driver_for
 from minikube.host import system
@@ -17,6 +17,7 @@ from minikube.output.report import Report
 from minikube.profiles import profile as profile_files
 from minikube.profiles.clusterconfig import ClusterConfig
 from minikube.profiles.locks import profile_lock
+from minikube.profiles.settings import Settings
 
 
 def start(settings: Settings, report: Report) -> None:
@@ -43,7 +44,9 @@ def start(settings: Settings, report: Report) -> None:
         boot = Boot(config, driver, components, versions, report)
         _bring_up(boot, driver, settings, report)
         profile_files.save(config)
-    report.step("Enabling Addons", f"Enabled addons: {', '.join(sorted(name for name, on in (config.Addons or {}).items() if on))}", style="addons")
+    report.step(
+        "Enabling Addons", f"Enabled addons: {', '.join(sorted(name for name, on in (config.Addons or {}).items() if on))}", style="addons"
+    )
     report.step("Done", _done(config, time.monotonic() - began), style="ready")
 
 

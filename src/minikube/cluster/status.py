@@ -2,45 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from minikube.cluster import existing
-from minikube.output import notready
 from minikube.output.reason import Reason
 
+TYPE_CHECKING = False  # typing's own takes milliseconds to import
 if TYPE_CHECKING:
     from minikube.drivers.base import Driver
-    from minikube.profiles.clusterconfig import ClusterConfig
+    from minikube.profiles.glance import Glance
 
 
-class NodeStatus(NamedTuple):
+class NodeStatus:
     """Upstream's fields, under upstream's names: they are its JSON keys and its templates' words."""
 
-    Name: str
-    Host: str
-    Kubelet: str
-    APIServer: str
-    Kubeconfig: str
-    Worker: bool = False
-    TimeToStop: str = ""
-    DockerEnv: str = ""
-    PodManEnv: str = ""
+    def __init__(
+        self,
+        Name: str,
+        Host: str,
+        Kubelet: str,
+        APIServer: str,
+        Kubeconfig: str,
+        *,
+        Worker: bool = False,
+        TimeToStop: str = "",
+        DockerEnv: str = "",
+        PodManEnv: str = "",
+    ) -> None:
+        self.Name, self.Host, self.Kubelet, self.APIServer, self.Kubeconfig = Name, Host, Kubelet, APIServer, Kubeconfig
+        self.Worker, self.TimeToStop, self.DockerEnv, self.PodManEnv = Worker, TimeToStop, DockerEnv, PodManEnv
 
 
 def status(profile: str, node: str | None = None) -> list[NodeStatus]:
     """The state of each node; exit code 85 for a profile that is not there."""
-    found = existing.require(profile)
-    state = found.driver.state()
+    found = existing.facts(profile)
     if node and node not in (profile, "m01"):
         raise Reason("GUEST_NODE_RETRIEVE", f'The node "{node}" does not exist in the cluster "{profile}".', advice="minikube node list")
+    machine = existing.driver(found)
+    state = machine.state()
     if state == "Nonexistent":
         return [NodeStatus(profile, state, state, state, state)]
-    kubelet, apiserver = _components(found.config, found.driver, state)
-    return [NodeStatus(profile, "Running" if state == "Paused" else state, kubelet, apiserver, _kubeconfig(profile, found.config, state))]
+    kubelet, apiserver = _components(found, machine, state)
+    host = "Running" if state == "Paused" else state
+    return [NodeStatus(profile, host, kubelet, apiserver, _kubeconfig(found, state))]
 
 
 def require_apiserver(profile: str) -> None:
     """Exit code 103 unless the API server answers."""
+    from minikube.output import notready
+
     apiserver = status(profile)[0].APIServer
     if apiserver == "Paused":
         raise notready.apiserver_paused(profile)
@@ -48,7 +56,7 @@ def require_apiserver(profile: str) -> None:
         raise notready.apiserver_not_running(profile, apiserver)
 
 
-def _components(config: ClusterConfig, driver: Driver, state: str) -> tuple[str, str]:
+def _components(found: Glance, machine: Driver, state: str) -> tuple[str, str]:
     """Kubelet and API server: the supervisor knows the one, the other is asked itself."""
     if state == "Paused":
         return "Stopped", "Paused"
@@ -56,16 +64,14 @@ def _components(config: ClusterConfig, driver: Driver, state: str) -> tuple[str,
         return "Stopped", "Stopped"
     from minikube.kubernetes.healthz import is_healthy
 
-    node = driver.node()
-    service = node.services().get("kubelet", {})
+    service = machine.node().services().get("kubelet", {})
     kubelet = "Running" if service.get("state") in ("running", "ready") else "Stopped"
-    return kubelet, "Running" if is_healthy(config.Name, node.address, config.APIServerPort) else "Stopped"
+    return kubelet, "Running" if is_healthy(found.name, found.address, found.port) else "Stopped"
 
 
-def _kubeconfig(profile: str, config: ClusterConfig, state: str) -> str:
+def _kubeconfig(found: Glance, state: str) -> str:
     if state == "Stopped":
         return "Stopped"
     from minikube.kubernetes import kubeconfig
 
-    address = config.Nodes[0].IP if config.Nodes else ""
-    return kubeconfig.state(profile, f"https://{address}:{config.APIServerPort}")
+    return kubeconfig.state(found.name, f"https://{found.address}:{found.port}")

@@ -72,7 +72,7 @@ class Graph:
         failure: BaseException | None = None
         try:
             work()
-        except BaseException as error:  # noqa: BLE001 - handed to the thread that waits for the graph
+        except BaseException as error:
             failure = error
         ended = time.monotonic() - self._origin
         debug(f"step {name}: {began:.3f}s to {ended:.3f}s" + (f", failed: {failure}" if failure else ""))

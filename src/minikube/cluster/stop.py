@@ -14,10 +14,10 @@ def stop(profiles: Sequence[str], report: Report, *, keep_context: bool = False)
     """Stop each profile's cluster; one that is stopped already stays so."""
     stopped = 0
     for profile in profiles:
-        found = existing.require(profile)
+        machine = existing.driver(existing.facts(profile))
         report.step("Stopping", f'Stopping node "{profile}"  ...')
         with profile_lock(profile, command="stop", on_wait=report.info):
-            found.driver.stop()
+            machine.stop()
             if not keep_context:
                 kubeconfig.remove(profile)
         stopped += 1

@@ -3,34 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
 
-from minikube.artifacts.components import Components
+TYPE_CHECKING = False  # typing's own takes milliseconds to import
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
 
-
-class Limits(NamedTuple):
-    """What a node may use of the host; 0 means no limit."""
-
-    cpus: float
-    memory_mb: int
-    pids: int
-
-
-class File(NamedTuple):
-    """A file to be in the node before its services start."""
-
-    content: bytes
-    mode: int = 0o644
-
-
-class Result(NamedTuple):
-    """How a command in a node ended."""
-
-    code: int
-    stdout: bytes
-    stderr: bytes
+    from minikube.artifacts.components import Components
+    from minikube.drivers.values import File, Limits, Result
 
 
 class Node(ABC):

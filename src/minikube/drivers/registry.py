@@ -7,7 +7,23 @@ from minikube.output.reason import Reason
 
 NATIVE_NAMES = ("none", "native")
 # Upstream's other drivers: known names, so that the answer can be more than "unknown".
-NOT_BUILT = ("docker", "podman", "kvm2", "kvm", "qemu2", "qemu", "ssh", "generic", "virtualbox", "vmware", "hyperkit", "hyperv", "parallels", "vfkit", "krunkit")
+NOT_BUILT = (
+    "docker",
+    "podman",
+    "kvm2",
+    "kvm",
+    "qemu2",
+    "qemu",
+    "ssh",
+    "generic",
+    "virtualbox",
+    "vmware",
+    "hyperkit",
+    "hyperv",
+    "parallels",
+    "vfkit",
+    "krunkit",
+)
 
 
 def canonical_name(name: str) -> str:
@@ -16,9 +32,14 @@ def canonical_name(name: str) -> str:
         return "none"
     if name in NOT_BUILT:
         raise Reason(
-            "MK_UNIMPLEMENTED", f"The driver '{name}' is not built yet", advice="Use the native driver: minikube start --driver=native", exit_code=16
+            "MK_UNIMPLEMENTED",
+            f"The driver '{name}' is not built yet",
+            advice="Use the native driver: minikube start --driver=native",
+            exit_code=16,
         )
-    raise Reason("DRV_UNSUPPORTED", f"The driver '{name}' is not supported on linux", advice="Use the native driver: minikube start --driver=native")
+    raise Reason(
+        "DRV_UNSUPPORTED", f"The driver '{name}' is not supported on linux", advice="Use the native driver: minikube start --driver=native"
+    )
 
 
 def driver_for(name: str, machine: str) -> Driver:

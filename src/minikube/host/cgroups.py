@@ -27,7 +27,7 @@ def remove(path: str) -> None:
     for directory in directories(path):
         for below, _, _ in os.walk(directory, topdown=False):
             with contextlib.suppress(FileNotFoundError):
-                os.rmdir(below)
+                Path(below).rmdir()
         with contextlib.suppress(OSError):
             directory.parent.rmdir()
 

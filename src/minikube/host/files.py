@@ -26,7 +26,7 @@ def write_durably(path: str | os.PathLike[str], data: bytes | str, *, mode: int 
             os.fchmod(stream.fileno(), mode)
             _keep_owner(target, stream.fileno())
             os.fsync(stream.fileno())
-        os.replace(temporary, target)
+        Path(temporary).replace(target)
         sync_directory(target.parent)
     except OSError as error:
         if temporary:
@@ -49,7 +49,9 @@ def cannot_write(path: Path, error: OSError) -> Reason:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return Reason("RSRC_INSUFFICIENT_STORAGE", what, advice="Free some space on that file system, then run the command again.")
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return Reason("HOST_HOME_PERMISSION", what, advice=f"Make {path.parent} writable for you, or set MINIKUBE_HOME to another directory.")
+        return Reason(
+            "HOST_HOME_PERMISSION", what, advice=f"Make {path.parent} writable for you, or set MINIKUBE_HOME to another directory."
+        )
     return Reason("HOST_HOME_MKDIR", what)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -53,7 +52,7 @@ class Journal:
         return undone
 
     def _write(self, changes: list[Change]) -> None:
-        os.makedirs(self.path.parent, exist_ok=True)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         write_durably(self.path, json.dumps(changes, indent=2) + "\n")
 
 

@@ -53,7 +53,7 @@ def run(
     """Run a process to its end and give what it wrote. With `check`, an exit code other than 0 raises ProcessFailed."""
     began = time.monotonic()
     try:
-        done = subprocess.run(  # noqa: S603
+        done = subprocess.run(
             argv,
             input=input,
             stdin=subprocess.DEVNULL if input is None else None,
@@ -91,9 +91,7 @@ def spawn(
     """Start a process and leave it running; the caller waits for it or lets it outlive the command."""
     debug(f"started: {shlex.join(argv)}")
     try:
-        return subprocess.Popen(  # noqa: S603
-            argv, stdin=stdin, stdout=stdout, stderr=stderr, env=env, cwd=cwd, start_new_session=new_session
-        )
+        return subprocess.Popen(argv, stdin=stdin, stdout=stdout, stderr=stderr, env=env, cwd=cwd, start_new_session=new_session)
     except FileNotFoundError as error:
         raise ProcessFailed(argv, 127, str(error)) from None
     except PermissionError as error:
@@ -103,7 +101,7 @@ def spawn(
 def become(argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> NoReturn:
     """Replace this process by another (kubectl): no wrapper stays in memory, signals and exit code are its own."""
     try:
-        os.execvpe(argv[0], list(argv), dict(os.environ if env is None else env))
+        os.execvpe(argv[0], list(argv), dict(os.environ if env is None else env))  # noqa: S606 - this is the door
     except OSError as error:
         raise Reason("MK_COMMAND_RUNNER", f"{argv[0]} cannot be run: {error.strerror}") from None
 

@@ -78,12 +78,14 @@ class Conversation:
 
         while b"\n" not in self._buffer:
             try:
-                data, descriptors, _, _ = socket.recv_fds(self.socket, 1 << 16, 1, socket.MSG_CMSG_CLOEXEC)
+                data, descriptors, _, _ = socket.recv_fds(self.socket, 1 << 16, 1)
             except OSError as error:
                 raise ControlUnreachable(self.path, error.strerror or "no answer in time") from None
             if not data:
                 raise ControlUnreachable(self.path, "the node ended")
             self._buffer += data
+            for descriptor in descriptors:  # recv_fds drops its flags argument: no MSG_CMSG_CLOEXEC
+                os.set_inheritable(descriptor, False)
             self.descriptors += descriptors
         line, _, self._buffer = self._buffer.partition(b"\n")
         message: dict[str, Any] = json.loads(line)

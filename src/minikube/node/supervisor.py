@@ -392,11 +392,13 @@ class Connection:
 
     def receive(self) -> None:
         try:
-            data, descriptors, _, _ = socket.recv_fds(self.peer, 1 << 16, 3, socket.MSG_CMSG_CLOEXEC)
+            data, descriptors, _, _ = socket.recv_fds(self.peer, 1 << 16, 3)
         except BlockingIOError:
             return
         except OSError:
             data, descriptors = b"", []
+        for descriptor in descriptors:  # recv_fds drops its flags argument: no MSG_CMSG_CLOEXEC
+            os.set_inheritable(descriptor, False)
         self.descriptors += descriptors
         self.buffer += data
         while b"\n" in self.buffer and not self.closed:

@@ -16,7 +16,7 @@ def to_stderr() -> None:
 
 def to_file(path: str) -> None:
     """Keep details in a file (`logs/lastStart.txt`, `--log_file`)."""
-    stream = open(path, "a", encoding="utf-8", buffering=1)  # noqa: SIM115 - lives as long as the process
+    stream = open(path, "a", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115, PTH123 - lives as long as the process
     _sinks.append(lambda line: print(line, file=stream))
 
 

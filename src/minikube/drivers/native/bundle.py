@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from minikube.artifacts.components import Components
-from minikube.drivers.base import Limits
-from minikube.drivers.native.layout import Layout
+from minikube.drivers.native.layout import METADATA, SUPERVISOR, Layout
+from minikube.drivers.values import Limits
 from minikube.host.capabilities import bounding_set
-
-SUPERVISOR = "/etc/minikube/supervisor.py"
-METADATA = "/etc/minikube/node.json"
 
 # Directories of the node that are its own and survive a restart. The host's do not exist in there.
 WRITABLE = ("etc", "var", "opt", "root", "home", "srv", "mnt")
@@ -23,9 +20,10 @@ VOLUMES = "/tmp/hostpath-provisioner"  # noqa: S108 - a path inside the node
 
 # No kubelet needs to load modules, talk to hardware, reboot, set the clock or change the host's security policy.
 WITHHELD = {
-    "CAP_SYS_MODULE", "CAP_SYS_RAWIO", "CAP_SYS_BOOT", "CAP_SYS_TIME", "CAP_MAC_ADMIN", "CAP_MAC_OVERRIDE", "CAP_WAKE_ALARM", "CAP_BLOCK_SUSPEND",
-    "CAP_AUDIT_CONTROL", "CAP_AUDIT_READ",
-}  # fmt: skip
+    *("CAP_SYS_MODULE", "CAP_SYS_RAWIO", "CAP_SYS_BOOT", "CAP_SYS_TIME", "CAP_WAKE_ALARM", "CAP_BLOCK_SUSPEND"),
+    *("CAP_MAC_ADMIN", "CAP_MAC_OVERRIDE", "CAP_AUDIT_CONTROL", "CAP_AUDIT_READ"),
+}
+
 
 def configuration(layout: Layout, components: Components, limits: Limits, *, cgroup_v2: bool) -> dict[str, Any]:
     """The bundle's config.json."""
@@ -38,7 +36,7 @@ def configuration(layout: Layout, components: Components, limits: Limits, *, cgr
             "args": ["/usr/bin/python3", "-I", "-S", SUPERVISOR, METADATA],
             "env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin", "HOME=/root", "container=minikube", "LANG=C.UTF-8"],
             "cwd": "/",
-            "capabilities": {kind: capabilities for kind in ("bounding", "effective", "inheritable", "permitted")},
+            "capabilities": dict.fromkeys(("bounding", "effective", "inheritable", "permitted"), capabilities),
             "rlimits": [{"type": "RLIMIT_NOFILE", "hard": files, "soft": files}],
             "noNewPrivileges": False,
         },
@@ -103,12 +101,14 @@ def _escaped(path: Path) -> str:
 
 
 def _devices() -> list[dict[str, Any]]:
-    """/dev/kmsg is read by the kubelet's OOM watcher, /dev/fuse is for pods with FUSE file systems. runc adds null, zero, tty and the like."""
+    """The kubelet's OOM watcher reads /dev/kmsg, pods with FUSE file systems need /dev/fuse. runc adds null, zero, tty and the like."""
     devices = []
     for path in ("/dev/kmsg", "/dev/fuse"):
-        if os.path.exists(path):
-            number = os.stat(path).st_rdev
-            devices.append({"path": path, "type": "c", "major": os.major(number), "minor": os.minor(number), "fileMode": 0o666, "uid": 0, "gid": 0})
+        if Path(path).exists():
+            number = Path(path).stat().st_rdev
+            devices.append(
+                {"path": path, "type": "c", "major": os.major(number), "minor": os.minor(number), "fileMode": 0o666, "uid": 0, "gid": 0}
+            )
     return devices
 
 

@@ -7,6 +7,10 @@ from pathlib import Path
 
 from minikube.profiles.paths import machine_directory
 
+# Where the supervisor and what it reads are, in the node.
+SUPERVISOR = "/etc/minikube/supervisor.py"
+METADATA = "/etc/minikube/node.json"
+
 
 class Layout:
     """Everything of a machine is below one directory; what it makes on the host carries `id`, unique on this host."""

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
 
-from minikube.drivers.base import File, Node, Result
-from minikube.drivers.native.bundle import METADATA
-from minikube.drivers.native.layout import Layout
+from minikube.drivers.base import Node
+from minikube.drivers.native.layout import METADATA, Layout
 from minikube.node.control import Control, ControlUnreachable
+
+TYPE_CHECKING = False  # typing's own takes milliseconds to import
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from minikube.drivers.values import File, Result
 
 
 class NativeNode(Node):
@@ -22,6 +26,8 @@ class NativeNode(Node):
         self.control = Control(str(layout.control_socket))
 
     def run(self, argv: Sequence[str], *, input: bytes | None = None, timeout: float | None = None) -> Result:
+        from minikube.drivers.values import Result
+
         return Result(*self.control.run(list(argv), input=input, timeout=timeout))
 
     def attach(self, argv: Sequence[str], *, tty: bool) -> int:
@@ -30,7 +36,7 @@ class NativeNode(Node):
     def put(self, files: Mapping[str, File]) -> None:
         for path, file in files.items():
             target = self._layout.state(path)
-            os.makedirs(target.parent, exist_ok=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
             # Secrets must never be readable for a moment: the mode is there before the content is.
             descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, file.mode)
             with os.fdopen(descriptor, "wb") as stream:
@@ -39,6 +45,8 @@ class NativeNode(Node):
 
     def put_metadata(self, metadata: Mapping[str, Any]) -> None:
         """Say who the node is and which services run; the supervisor reads it when it starts."""
+        from minikube.drivers.values import File
+
         self.put({METADATA: File(json.dumps(metadata, indent=1).encode(), 0o600)})
 
     def read(self, path: str) -> bytes | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Interface
+from ipaddress import IPv4Interface, IPv4Network
 from typing import Any
 
 # The kubelet insists on these values and would write them, but they are settings of the whole host:
@@ -17,8 +17,10 @@ KERNEL_SETTINGS = {
 SETTINGS_DIRECTORY = "/etc/minikube/kernel"
 
 
-def commands(*, address: IPv4Interface, gateway: str, service_address: str, api_port: int) -> list[dict[str, Any]]:
+def commands(*, subnet: str, service_address: str, api_port: int) -> list[dict[str, Any]]:
     """The supervisor's `setup` list."""
+    network = IPv4Network(subnet)
+    address, gateway = IPv4Interface(f"{network[2]}/{network.prefixlen}"), str(network[1])
     return [
         {"argv": ["/bin/sh", "-c", _kernel_settings()]},
         {"argv": ["/usr/sbin/ip", "-batch", "-"], "input": _addresses(address, gateway)},

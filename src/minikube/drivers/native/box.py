@@ -1,0 +1,213 @@
+"""Making a native box, starting it, ending it, and undoing everything it changed on the host."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable, Mapping
+from ipaddress import IPv4Network
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from minikube.artifacts.components import Components
+from minikube.artifacts.prepared import clone_store
+from minikube.drivers.native import bundle, setup
+from minikube.drivers.native.layout import SUPERVISOR
+from minikube.drivers.native.runc import Runc
+from minikube.drivers.values import Limits
+from minikube.host import cgroups
+from minikube.host.files import write_durably
+from minikube.host.journal import Change, Journal
+from minikube.network import bridge, subnets
+from minikube.network.tools import NetworkTools
+from minikube.node.control import ControlUnreachable
+from minikube.output.reason import Reason
+
+if TYPE_CHECKING:
+    from minikube.drivers.native.driver import NativeDriver
+
+GRACE = 15.0  # seconds for an orderly shutdown; the supervisor's own deadline is shorter
+
+
+class Box:
+    def __init__(self, driver: NativeDriver) -> None:
+        self.driver = driver
+        self.layout = driver.layout
+        self.journal = Journal(self.layout.journal)
+
+    def create(self, components: Components, limits: Limits) -> None:
+        _require_root("start")
+        facts = self._facts()
+        tools = NetworkTools(components.node_image)
+        self.layout.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # A crash, or somebody who removed our directory, may have left parts of the last run: start from a clean host.
+        self._undo(facts)
+        _empty(self.layout.cgroup)
+        with bridge.choosing():
+            if "subnet" not in facts:
+                facts["subnet"] = str(subnets.choose(tools, reserved=self._reserved()))
+            facts |= {
+                "node_image": str(components.node_image),
+                "prepared_store": str(components.prepared_store),
+                "runc": str(components.runc),
+                "kubernetes_version": components.kubernetes_version,
+                "limits": limits._asdict(),
+                "cgroup": self.layout.cgroup,
+            }
+            write_durably(self.layout.facts, json.dumps(facts, indent=2) + "\n")
+            bridge.create(tools, self.journal, self.layout.bridge, IPv4Network(facts["subnet"]))
+        bundle.write_root(self.layout)
+        self._furnish(components)
+        specification = bundle.configuration(self.layout, components, limits, cgroup_v2=cgroups.is_v2())
+        (self.layout.bundle / "config.json").write_text(json.dumps(specification))
+
+    def fill(self) -> None:
+        target = self.layout.state("var/lib/containerd")
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            clone_store(Path(self._facts()["prepared_store"]), target)
+
+    def start(self, metadata: Mapping[str, Any]) -> None:
+        facts = self._facts()
+        self.driver.node().put_metadata(metadata)
+        runc = self._runc(facts)
+        self.journal.record(
+            {"kind": "cgroup", "path": self.layout.cgroup},
+            {"kind": "container", "id": self.layout.container},
+        )
+        self.layout.control_socket.unlink(missing_ok=True)
+        log = self.layout.directory / "node.log"
+        process = runc.create(self.layout.container, self.layout.bundle, log=log)
+        bridge.plug(NetworkTools(Path(facts["node_image"])), bridge=self.layout.bridge, cable=self.layout.cable, process=process)
+        runc.start(self.layout.container)
+        deadline = time.monotonic() + 10
+        while not self.driver.node().answers():
+            if not _alive(process) or time.monotonic() > deadline:
+                raise Reason(
+                    "GUEST_PROVISION", f"the node did not come up: {log.read_text(errors='replace')[-2000:]}", advice=f"See {log}."
+                )
+            time.sleep(0.005)
+
+    def stop(self) -> None:
+        facts = self._facts()
+        if not facts and not self.journal.changes():
+            return
+        _require_root("stop")
+        if cgroups.is_frozen(self.layout.cgroup):
+            self._runc(facts).resume(self.layout.container)
+        process = self._process(facts)
+        if process:
+            with contextlib.suppress(ControlUnreachable, OSError):
+                self.driver.node().control.shutdown(GRACE)
+            _end(process)
+        self._undo(facts)
+
+    def delete(self) -> None:
+        """Whatever is left: damaged facts and half a directory must not stand in the way."""
+        self.stop()
+        if self.layout.directory.exists():
+            shutil.rmtree(self.layout.directory)
+
+    def _facts(self) -> dict[str, Any]:
+        return self.driver.facts()
+
+    def _reserved(self) -> list[str]:
+        """Subnets of the other machines of this home, running or not."""
+        found = []
+        for facts in self.layout.directory.parent.glob("*/native.json"):
+            with contextlib.suppress(OSError, ValueError, KeyError):
+                found.append(json.loads(facts.read_bytes())["subnet"])
+        return found
+
+    def _furnish(self, components: Components) -> None:
+        """The node's own /etc and /var, from the image's skeleton; what a user changed there stays."""
+        for name in ("etc", "var"):
+            skeleton, target = components.node_image / name, self.layout.state(name)
+            marker = target / ".furnished"
+            if not marker.exists():
+                shutil.copytree(skeleton, target, symlinks=True, dirs_exist_ok=True)
+                marker.touch()
+        for name, value in setup.KERNEL_SETTINGS.items():
+            setting = self.layout.state(f"{setup.SETTINGS_DIRECTORY}/{name}")
+            setting.parent.mkdir(parents=True, exist_ok=True)
+            setting.write_text(value + "\n")
+        from minikube.node import supervisor
+
+        shutil.copyfile(supervisor.__file__, self.layout.state(SUPERVISOR))
+
+    def _runc(self, facts: Mapping[str, Any]) -> Runc:
+        return Runc(Path(facts["runc"]), self.layout.runc_state)
+
+    def _process(self, facts: Mapping[str, Any]) -> int:
+        return self._runc(facts).process(self.layout.container) if self.layout.runc_state.exists() else 0
+
+    def _undo(self, facts: Mapping[str, Any]) -> None:
+        if not self.journal.changes():
+            return
+        tools = NetworkTools(Path(facts["node_image"]))
+
+        def with_tools(undo: Callable[[NetworkTools, Change], None]) -> Callable[[Change], None]:
+            return lambda change: undo(tools, change)
+
+        self.journal.undo(
+            {
+                "container": lambda change: self._runc(facts).remove(change["id"]),
+                "cgroup": lambda change: _empty(change["path"]),
+                "bridge": with_tools(bridge.undo_bridge),
+                "firewall": with_tools(bridge.undo_firewall),
+                "sysctl": self._undo_sysctl,
+            }
+        )
+
+    def _undo_sysctl(self, change: Change) -> None:
+        """Another running profile may need the setting: then it inherits the duty to put it back."""
+        for path in self.layout.directory.parent.glob("*/host-changes.json"):
+            heir = Journal(path)
+            if path != self.layout.journal and any(other["kind"] == "bridge" for other in heir.changes()):
+                heir.inherit(change)
+                return
+        bridge.undo_sysctl(change)
+
+
+def _require_root(command: str) -> None:
+    if os.geteuid() != 0:
+        raise Reason(
+            "DRV_NEEDS_ROOT",
+            f"the native driver makes namespaces and a network bridge, so {command} needs root rights",
+            advice=f"Run the same command with sudo: sudo -E minikube {command}",
+        )
+
+
+def _alive(process: int) -> bool:
+    try:
+        # A zombie whose parent has not looked yet is as good as gone.
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (OSError, IndexError):
+        return False
+
+
+def _end(process: int) -> None:
+    """Wait for the node's first process, whose shutdown is over; if it hangs, the kernel ends it and with it the whole node."""
+    deadline = time.monotonic() + 1
+    while _alive(process):
+        if time.monotonic() > deadline:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        time.sleep(0.005)
+
+
+def _empty(path: str) -> None:
+    """End whatever is left in the node's control group (there should be nothing), then remove it."""
+    deadline = time.monotonic() + 5
+    while left := cgroups.processes(path):
+        for process in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.01)
+    cgroups.remove(path)

@@ -1,0 +1,158 @@
+"""One real cluster for the whole session, in a home and with a kubeconfig of its own, and what tests on it share."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from support import host, manifests
+from support.minikube import Answer, Minikube, Place, temporary_place
+from support.testimages import build_test_images
+
+from e2e.pair import Pair, make_pair
+from minikube.profiles.paths import store
+
+BUILD_SECONDS = 1800  # a store that is still empty is filled by the first test
+
+ELSEWHERE = """\
+apiVersion: v1
+kind: Config
+clusters:
+- name: elsewhere
+  cluster: {server: "https://192.0.2.1:6443"}
+users:
+- name: someone
+  user: {token: "0123"}
+contexts:
+- name: elsewhere
+  context: {cluster: elsewhere, user: someone, namespace: theirs}
+current-context: elsewhere
+preferences: {}
+"""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything here needs a cluster, and a cluster needs root."""
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(here):
+            item.add_marker(pytest.mark.cluster)
+            if os.geteuid() != 0:
+                item.add_marker(pytest.mark.skip(reason="real clusters on the native driver need root"))
+
+
+@pytest.fixture(scope="session")
+def place() -> Iterator[Place]:
+    """Where the session's clusters live; its kubeconfig already leads to a cluster of somebody else."""
+    with temporary_place() as chosen:
+        chosen.kubeconfig.write_text(ELSEWHERE)
+        yield chosen
+
+
+@pytest.fixture(scope="session")
+def node_image(place: Place) -> Path:
+    """The node image in the store: every component is there once this exists."""
+    answer = place.run("start", "--download-only", "-p", fresh_name(), timeout=BUILD_SECONDS)
+    assert answer.code == 0, answer
+    return max(store().glob("entries/node-image-*/*/usr"), key=lambda path: path.stat().st_mtime).parent
+
+
+class Cluster(Minikube):
+    """The session's cluster, and what was seen the moment `start` had ended."""
+
+    started: str
+    first_pods: list[dict[str, Any]]
+    first_context: str
+
+
+@pytest.fixture(scope="session")
+def bare_cluster(place: Place, node_image: Path) -> Cluster:
+    """Started with default settings. The place deletes it."""
+    cluster = Cluster(place, fresh_name())
+    cluster.started = cluster.start()
+    cluster.first_pods = cluster.get("pods", "-A")["items"]
+    cluster.first_context = cluster.kubectl("config", "current-context", "--context=").strip()
+    return cluster
+
+
+@pytest.fixture(scope="session")
+def cluster(bare_cluster: Cluster, node_image: Path, place: Place) -> Cluster:
+    """The session's cluster with the test images in it, brought in through `minikube ssh`."""
+    archive = build_test_images(place.directory, node_image=node_image)
+    bare_cluster.ssh("ctr -n k8s.io images import -", input=archive.read_bytes())
+    return bare_cluster
+
+
+class Restart(NamedTuple):
+    """What was seen around one `stop` and the `start` after it."""
+
+    identity: tuple[str, str]
+    stop: Answer
+    status: Answer
+    status_json: Answer
+    status_layout: Answer
+    ssh: Answer
+    profiles: Answer
+    traces: dict[str, list[str]]
+    kubeconfig: str
+    start: Answer
+    identity_after: tuple[str, str]
+
+
+@pytest.fixture(scope="session")
+def volume(cluster: Cluster) -> Cluster:
+    """A cluster whose pod `keeper` has written a word into a volume."""
+    cluster.apply(manifests.claim("kept"))
+    cluster.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", "pvc/kept", "--timeout=30s")
+    cluster.apply(manifests.pod("keeper", claim="kept"))
+    cluster.kubectl("wait", "--for=condition=Ready", "pod/keeper", "--timeout=60s")
+    cluster.kubectl("exec", "keeper", "--", "sh", "-c", "echo precious > /data/word && sync")
+    return cluster
+
+
+@pytest.fixture(scope="session")
+def restart(volume: Cluster, node_image: Path) -> Restart:
+    """The session's cluster, stopped once, looked at, and started again: several files test what they care about."""
+    cluster = volume
+    return Restart(
+        identity=identity(cluster),
+        stop=cluster.run("stop"),
+        status=cluster.run("status"),
+        status_json=cluster.run("status", "-o", "json"),
+        status_layout=cluster.run("status", "-o", "json", "--layout=cluster"),
+        ssh=cluster.run("ssh", "--", "true"),
+        profiles=cluster.place.run("profile", "list", "-o", "json"),
+        traces=host.traces(cluster, node_image),
+        kubeconfig=cluster.place.kubeconfig.read_text(),
+        start=cluster.run("start", timeout=300),
+        identity_after=identity(cluster),
+    )
+
+
+@pytest.fixture(scope="session")
+def pair(place: Place, node_image: Path) -> Pair:
+    return make_pair(place, (fresh_name(), fresh_name()), node_image)
+
+
+def identity(cluster: Minikube) -> tuple[str, str]:
+    """What makes a cluster this one: the uid of a namespace made with it, and its node's address."""
+    return cluster.get("namespace", "kube-system")["metadata"]["uid"], cluster.ok("ip").strip()
+
+
+def fresh_name() -> str:
+    return f"e2e-{secrets.token_hex(3)}"
+
+
+def not_ready(pods: list[dict[str, Any]]) -> list[str]:
+    """Pods that are not Running with every container ready, with their conditions."""
+    bad = []
+    for pod in pods:
+        statuses = pod["status"].get("containerStatuses", [])
+        if pod["status"]["phase"] != "Running" or not statuses or not all(status["ready"] for status in statuses):
+            bad.append(f"{pod['metadata']['name']}: {json.dumps(pod['status'].get('conditions', []))}")
+    return bad

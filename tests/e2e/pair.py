@@ -1,0 +1,37 @@
+"""Two clusters started at the same moment, one of them small, and one of them deleted again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from support import host
+from support.minikube import Answer, Minikube, Place
+
+SMALL_MB = 2300
+
+
+class Pair(NamedTuple):
+    kept: Minikube
+    """Still running, with SMALL_MB of memory."""
+    answers: list[Answer]
+    addresses: list[str]
+    pods: list[list[dict[str, Any]]]
+    deletion: Answer
+    traces_of_deleted: dict[str, list[str]]
+
+
+def make_pair(place: Place, names: tuple[str, str], node_image: Path) -> Pair:
+    kept, doomed = (Minikube(place, name) for name in names)
+    running = [kept.begin("start", f"--memory={SMALL_MB}mb"), doomed.begin("start")]
+    outputs = [process.communicate(timeout=400) for process in running]
+    answers = [Answer(process.returncode, *output) for process, output in zip(running, outputs, strict=True)]
+    both = [minikube for minikube, answer in zip((kept, doomed), answers, strict=True) if answer.code == 0]
+    return Pair(
+        kept=kept,
+        answers=answers,
+        addresses=[minikube.ok("ip").strip() for minikube in both],
+        pods=[minikube.get("pods", "-A")["items"] for minikube in both],
+        deletion=doomed.run("delete"),
+        traces_of_deleted=host.traces(doomed, node_image),
+    )
