@@ -32,7 +32,6 @@ contexts:
 - name: elsewhere
   context: {cluster: elsewhere, user: someone, namespace: theirs}
 current-context: elsewhere
-preferences: {}
 """
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support import host
-from support.minikube import Minikube, Place, read_until
+from support.minikube import Minikube, read_until, temporary_place
 from support.waiting import eventually
 
 from e2e.conftest import fresh_name, not_ready
@@ -27,24 +27,26 @@ INTERRUPTED = 11
 
 
 @pytest.fixture
-def minikube(place: Place, node_image: Path) -> Iterator[Minikube]:
-    fresh = Minikube(place, fresh_name())
-    yield fresh
-    fresh.run("delete")
+def minikube(node_image: Path) -> Iterator[Minikube]:
+    """A profile in a home of its own: whatever is broken here stays here."""
+    with temporary_place() as place:
+        yield Minikube(place, fresh_name())
 
 
-def begin_start(minikube: Minikube, moment: str) -> int:
-    """Kill `start` without warning when it gets to that line; gives its exit code."""
+def killed_start(minikube: Minikube, moment: str, *, file: str = "") -> None:
+    """A `start` that is killed without warning at that line, or as soon as a file of the machine is there after it."""
     process = minikube.begin("start")
     read_until(process, moment, seconds=120)
+    if file:
+        eventually((minikube.machine / file).exists, every=0.01)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=30)
-    return process.returncode
+    assert process.returncode == -signal.SIGKILL
 
 
 def test_start_finishes_what_a_killed_start_began(minikube: Minikube) -> None:
     for moment in MOMENTS:
-        assert begin_start(minikube, moment) == -signal.SIGKILL
+        killed_start(minikube, moment)
     minikube.start()
     assert not_ready(minikube.get("pods", "-A")["items"]) == []
     # Everything is there, also what the killed ones had still before them.
@@ -57,13 +59,9 @@ def test_start_finishes_what_a_killed_start_began(minikube: Minikube) -> None:
 
 
 @pytest.mark.parametrize("moment", ["Running natively on this host", "Configuring RBAC rules"])
-def test_start_once_killed_can_be_started_or_deleted(minikube: Minikube, node_image: Path, moment: str) -> None:
-    begin_start(minikube, moment)
-    answer = minikube.run("delete")
-    assert answer.code == 0, answer
-    found = eventually(lambda: (left := host.traces(minikube, node_image), host.nothing(left))[1], seconds=5)
-    assert found
-    assert not minikube.machine.exists()
+def test_delete_removes_what_a_killed_start_left(minikube: Minikube, node_image: Path, moment: str) -> None:
+    killed_start(minikube, moment)
+    assert_deleted(minikube, node_image)
 
 
 def test_ctrl_c_ends_start_with_one_line(minikube: Minikube, node_image: Path) -> None:
@@ -75,19 +73,21 @@ def test_ctrl_c_ends_start_with_one_line(minikube: Minikube, node_image: Path) -
     assert "Traceback" not in out + err
     assert len(err.split("\n\n")[-1].strip().splitlines()) == 1, err
     assert "Interrupted" in err
-    assert minikube.run("delete").code == 0
-    assert host.nothing(left := host.traces(minikube, node_image)), left
-    assert not minikube.machine.exists()
+    assert_deleted(minikube, node_image)
 
 
 @pytest.mark.parametrize("gone", ["native.json", "host-changes.json", "runc", "bundle", "state/etc", "profile"])
 def test_delete_manages_without_parts_of_the_machine(minikube: Minikube, node_image: Path, gone: str) -> None:
-    begin_start(minikube, "Booting up control plane")
+    killed_start(minikube, "Booting up control plane", file="run/control.sock")
     victim = minikube.place.home / "profiles" / minikube.profile if gone == "profile" else minikube.machine / gone
     if victim.is_dir():
         shutil.rmtree(victim, ignore_errors=True)
     else:
         victim.unlink()
+    assert_deleted(minikube, node_image)
+
+
+def assert_deleted(minikube: Minikube, node_image: Path) -> None:
     answer = minikube.run("delete")
     assert answer.code == 0, answer
     assert host.nothing(left := host.traces(minikube, node_image)), left

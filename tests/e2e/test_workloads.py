@@ -56,7 +56,10 @@ def test_a_node_port_answers_on_the_host(cluster: Cluster, web: set[str]) -> Non
 
 def test_the_api_answers_inside_a_pod(cluster: Cluster, web: set[str]) -> None:
     """By its service's name and address, as programs in a pod look for it; busybox has no TLS worth the name, so the port has to do."""
-    assert cluster.kubectl("exec", "client", "--", "sh", "-c", "nc -w 5 $KUBERNETES_SERVICE_HOST 443 </dev/null && echo open").strip() == "open"
+    assert (
+        cluster.kubectl("exec", "client", "--", "sh", "-c", "nc -w 5 $KUBERNETES_SERVICE_HOST 443 </dev/null && echo open").strip()
+        == "open"
+    )
     assert "10.96.0.1" in cluster.kubectl("exec", "client", "--", "nslookup", "kubernetes.default.svc.cluster.local")
 
 
