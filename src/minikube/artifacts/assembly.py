@@ -7,7 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
-from minikube.artifacts import clusterimages, nodeimage, nodeskeleton, oci, prepared
+from minikube.artifacts import clusterimages, nodeimage, nodeskeleton, oci, prepared, seed
 from minikube.artifacts.catalogue import VersionSet
 from minikube.artifacts.clusterimages import cluster_images
 from minikube.artifacts.components import Components
@@ -16,6 +16,7 @@ from minikube.artifacts.nodeimage import build_node_image
 from minikube.artifacts.oci import write_archive
 from minikube.artifacts.prepared import build_prepared_store
 from minikube.artifacts.provide import Binaries, BinaryRecipes, binaries, binary_recipes, provide_all
+from minikube.artifacts.seed import build_seed
 from minikube.artifacts.store import Recipe, Store
 from minikube.output.progress import Progress
 
@@ -31,13 +32,15 @@ def provide_components(versions: VersionSet, progress: Progress) -> Components:
     image = _node_image()
     laid_out = _node_binaries(programs, store)
     stocked = _prepared_store(versions, programs, image, laid_out, store)
-    provide_all((*programs, image, laid_out, stocked), store, progress, components=go_components(versions))
+    planted = _seed(versions, programs, store)
+    provide_all((*programs, image, laid_out, stocked, planted), store, progress, components=go_components(versions))
     found = binaries(programs, store)
     return Components(
         kubernetes_version=versions.kubernetes,
         node_image=store.path(image),
         node_binaries=store.path(laid_out),
         prepared_store=store.path(stocked),
+        seed=store.path(planted) / seed.SEED,
         runc=found.runc,
         kubectl=found.kubectl,
     )
@@ -111,6 +114,21 @@ def _prepared_store(versions: VersionSet, programs: BinaryRecipes, image: Recipe
         ),
         estimate_seconds=15,
         what=f"images of Kubernetes {versions.kubernetes}, unpacked for containerd",
+    )
+
+
+def _seed(versions: VersionSet, programs: BinaryRecipes, store: Store) -> Recipe:
+    def build(target: Path, progress: Progress) -> None:
+        found = binaries(programs, store)
+        build_seed(target, etcd=found.etcd, kubernetes=found.kubernetes)
+
+    return Recipe(
+        name=f"seed-{versions.kubernetes}",
+        identity=_code(seed),
+        build=build,
+        needs=(programs.kubernetes, programs.etcd),
+        estimate_seconds=10,
+        what=f"first database content of Kubernetes {versions.kubernetes}",
     )
 
 

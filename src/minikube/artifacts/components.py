@@ -16,6 +16,8 @@ class Components(NamedTuple):
     """Laid over the image's /usr: kubelet, kubeadm, containerd, runc, CNI plugins …"""
     prepared_store: Path
     """A /var/lib/containerd that has every image of the version set."""
+    seed: Path
+    """A file with the first content of a new cluster's database."""
     runc: Path
     """Run on the host, so never a file that a node can reach."""
     kubectl: Path

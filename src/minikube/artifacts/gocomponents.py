@@ -85,7 +85,7 @@ def go_components(versions: VersionSet) -> tuple[GoComponent, ...]:
             versions.etcd,
             (Program("go.etcd.io/etcd/server/v3", "etcd"),),
             link_flags=tuple(_set("go.etcd.io/etcd/api/v3/version", GitSHA=versions.etcd)),
-            expected_seconds=20,
+            expected_seconds=15,
             after=shared,
         ),
         GoComponent(
@@ -93,14 +93,14 @@ def go_components(versions: VersionSet) -> tuple[GoComponent, ...]:
             versions.crictl,
             (Program("sigs.k8s.io/cri-tools/cmd/crictl", "crictl"),),
             link_flags=tuple(_set("sigs.k8s.io/cri-tools/pkg/version", Version=versions.crictl)),
-            expected_seconds=15,
+            expected_seconds=10,
             after=shared,
         ),
         GoComponent(
             "storage-provisioner",
             versions.storage_provisioner,
             (Program("minikube.local/storage-provisioner", "storage-provisioner"),),
-            expected_seconds=15,
+            expected_seconds=6,
             after=shared,
         ),
     )
@@ -116,7 +116,7 @@ def _kubernetes(version: str) -> GoComponent:
         version,
         (Program("minikube.local/kubernetes", "kubernetes"), Program("k8s.io/kubernetes/cmd/kubectl", "kubectl")),
         link_flags=tuple(stamps),
-        expected_seconds=480,
+        expected_seconds=420,
     )
 
 
@@ -135,7 +135,7 @@ def _containerd(version: str) -> GoComponent:
             Program(commands + "containerd-shim-runc-v2", "containerd-shim-runc-v2", (*static, "no_grpc")),
         ),
         link_flags=tuple(_set("github.com/containerd/containerd/v2/version", Version=version)),
-        expected_seconds=90,
+        expected_seconds=75,
     )
 
 
@@ -147,7 +147,7 @@ def _runc(version: str) -> GoComponent:
         (Program("github.com/opencontainers/runc", "runc", ("seccomp", "urfave_cli_no_docs", "netgo", "osusergo")),),
         link_flags=(*_set("main", version=version.removeprefix("v")), "-extldflags=-static"),
         cgo=True,
-        expected_seconds=20,
+        expected_seconds=12,
     )
 
 
@@ -167,7 +167,7 @@ def _cni_plugins(version: str) -> GoComponent:
         version,
         tuple(Program(f"github.com/containernetworking/plugins/plugins/{plugin}", plugin.partition("/")[2]) for plugin in plugins),
         link_flags=tuple(_set("github.com/containernetworking/plugins/pkg/utils/buildversion", BuildVersion=version)),
-        expected_seconds=15,
+        expected_seconds=8,
     )
 
 

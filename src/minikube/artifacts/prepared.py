@@ -7,14 +7,13 @@ import filecmp
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from minikube.artifacts.oci import image_ids
-from minikube.host.process import ProcessFailed, run, spawn
+from minikube.host.process import ProcessFailed, run, spawn, tied
 from minikube.output.reason import Reason
 
 _NAMESPACE = "k8s.io"
@@ -38,17 +37,6 @@ address = "{scratch}/containerd.sock"
 address = "{scratch}/containerd.sock.ttrpc"
 [plugins."io.containerd.internal.v1.opt"]
 path = "{scratch}/opt"
-"""
-
-# Nothing of it may outlive us, also after kill -9: the kernel ends it with us (PR_SET_PDEATHSIG), and what it mounts to unpack
-# an image is in a mount namespace of its own (CLONE_NEWNS, then / made private) which goes with it.
-_TIED = """\
-import ctypes, os, sys
-libc = ctypes.CDLL(None, use_errno=True)
-libc.prctl(1, 15)
-if libc.unshare(0x20000) or libc.mount(b"none", b"/", None, 0x44000, None):
-    sys.exit(f"no mount namespace: {os.strerror(ctypes.get_errno())}")
-os.execv(sys.argv[1], sys.argv[1:])
 """
 
 _START_SECONDS = 60
@@ -103,8 +91,7 @@ def private_containerd(root: Path, containerd: Path) -> Iterator[str]:
         config, log, address = Path(scratch, "config.toml"), Path(scratch, "log"), Path(scratch, "containerd.sock")
         config.write_text(_CONFIG.format(root=root.resolve(), scratch=scratch))
         with log.open("wb") as output:
-            argv = [sys.executable, "-I", "-S", "-c", _TIED, str(containerd), "--config", str(config), "--log-level", "warn"]
-            process = spawn(argv, stderr=output)
+            process = spawn(tied([str(containerd), "--config", str(config), "--log-level", "warn"], own_mounts=True), stderr=output)
         try:
             _wait_for_socket(address, process)
             yield str(address)

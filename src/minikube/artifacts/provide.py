@@ -141,6 +141,7 @@ def _jobs(missing: list[Recipe], ahead: list[GoComponent], packages: list[str], 
         jobs.append(Job(_STANDARD_LIBRARY, partial(compile_standard_library, ahead[0], store, progress), seconds=40))
     if ahead:
         jobs.append(Job(_FIRST_MODULES, partial(download_modules, ahead[:1], store, progress), light=True))
+    if others:
         jobs.append(Job(_MODULES, partial(download_modules, ahead[1:], store, progress), (_FIRST_MODULES,), light=True))
     return jobs
 

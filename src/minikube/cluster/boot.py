@@ -22,12 +22,21 @@ from minikube.host.capabilities import bounding_set
 from minikube.kubernetes import health
 from minikube.kubernetes.api import Api, ApiError, ApiUnreachable
 from minikube.kubernetes.certificates import ensure_authorities, ensure_cluster_certificates
-from minikube.kubernetes.clusterspec import CERTIFICATES_DIRECTORY, CLUSTER_NAME, KUBEADM_FILE, KUBERNETES_DIRECTORY, ClusterSpec
+from minikube.kubernetes.clusterspec import (
+    CERTIFICATES_DIRECTORY,
+    CLUSTER_NAME,
+    ETCD_DIRECTORY,
+    KUBEADM_FILE,
+    KUBERNETES_DIRECTORY,
+    SEED_DIRECTORY,
+    ClusterSpec,
+)
 from minikube.kubernetes.componentconf import ensure_component_confs
 from minikube.kubernetes.coredns import coredns_objects
 from minikube.kubernetes.kubeadm import register_cluster_command
 from minikube.kubernetes.kubeproxy import kube_proxy_objects
 from minikube.kubernetes.labels import node_labels, rbac_binding
+from minikube.kubernetes.seeding import transactions
 from minikube.output.reason import Reason
 from minikube.output.report import Report
 from minikube.profiles import profile as profile_files
@@ -127,12 +136,18 @@ class Boot:
             restrict_oom_score="CAP_SYS_RESOURCE" not in bounding_set(),
         )
         self.node.put(self.files)
+        if self._database_is_new():
+            self.node.put(
+                {f"{SEED_DIRECTORY}/{number}.json": File(body.encode()) for number, body in enumerate(transactions(self.components.seed))}
+            )
 
     def start_node(self) -> None:
         self.report.step("Booting control plane", "Booting up control plane ...", style="sub")
         self.booted = time.time()
         setup = self.driver.setup(service_address=self.spec.api_service_ip, api_port=self.spec.port)
-        self.driver.start(metadata(self.spec, setup=setup, write_manifests=not self._manifests_are_current()))
+        self.driver.start(
+            metadata(self.spec, setup=setup, write_manifests=not self._manifests_are_current(), seed_database=self._database_is_new())
+        )
 
     def write_kubeconfig(self) -> None:
         context.write(self.config, self.node.address)
@@ -235,6 +250,9 @@ class Boot:
 
     def _manifests_are_current(self) -> bool:
         return self._registered() and self.node.read(f"{KUBERNETES_DIRECTORY}/manifests/etcd.yaml") is not None
+
+    def _database_is_new(self) -> bool:
+        return not (self.driver.tree() / ETCD_DIRECTORY.lstrip("/") / "member").exists()
 
     def _seconds_left(self) -> float:
         return max(self.deadline - time.monotonic(), 1.0)

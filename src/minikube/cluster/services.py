@@ -6,7 +6,14 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from minikube.kubernetes.clusterspec import CONTAINERD_SOCKET, KUBERNETES_DIRECTORY, MANIFESTS_DIRECTORY, ClusterSpec
+from minikube.kubernetes.clusterspec import (
+    CERTIFICATES_DIRECTORY,
+    CONTAINERD_SOCKET,
+    KUBERNETES_DIRECTORY,
+    MANIFESTS_DIRECTORY,
+    SEED_DIRECTORY,
+    ClusterSpec,
+)
 from minikube.kubernetes.kubeadm import write_files_command
 from minikube.kubernetes.kubelet import kubelet_command
 
@@ -18,7 +25,7 @@ HELD_BACK = ("kube-controller-manager", "kube-scheduler")
 WAITING_ROOM = f"{KUBERNETES_DIRECTORY}/held-back"
 
 
-def metadata(spec: ClusterSpec, *, setup: Sequence[dict[str, Any]], write_manifests: bool) -> dict[str, Any]:
+def metadata(spec: ClusterSpec, *, setup: Sequence[dict[str, Any]], write_manifests: bool, seed_database: bool) -> dict[str, Any]:
     """Containerd and the kubelet; kubeadm writes the manifests of a new or changed cluster while containerd starts."""
     socket = CONTAINERD_SOCKET.removeprefix("unix://")
     services: list[dict[str, Any]] = [
@@ -43,6 +50,8 @@ def metadata(spec: ClusterSpec, *, setup: Sequence[dict[str, Any]], write_manife
     services.append(
         {"name": "controllers", "kind": "oneshot", "argv": ["/bin/sh", "-c", _controllers(spec)], "env": PATH, "after": ["kubelet"]}
     )
+    if seed_database:
+        services.append({"name": "seed", "kind": "oneshot", "argv": ["/bin/sh", "-c", _seed()], "env": PATH, "after": ["manifests"]})
     return {
         "name": spec.node_name,
         "setup": list(setup),
@@ -60,6 +69,15 @@ def _manifests(spec: ClusterSpec, *, write: bool) -> str:
     )
     script = f"mkdir -p {WAITING_ROOM} && {hold}"
     return f"{shlex.join(write_files_command(spec))} && {script}" if write else script
+
+
+def _seed() -> str:
+    """Give etcd its first content as soon as it answers, before the API server has begun to create it object by object."""
+    certificates = f"{CERTIFICATES_DIRECTORY}/etcd"
+    identity = f"--cacert {certificates}/ca.crt --cert {certificates}/healthcheck-client.crt --key {certificates}/healthcheck-client.key"
+    put = f'curl --silent --fail --max-time 5 {identity} --data @"$file" --output /dev/null https://127.0.0.1:2379/v3/kv/txn'
+    attempt = f"for _ in $(seq 3000); do {put} && break; sleep 0.02; done"
+    return f"for file in {SEED_DIRECTORY}/*.json; do {attempt}; done; rm -r {SEED_DIRECTORY}"
 
 
 def _controllers(spec: ClusterSpec) -> str:
