@@ -1,6 +1,6 @@
 """What every new cluster of a Kubernetes version has in its database before anybody used it.
 
-An API server that starts on an empty etcd creates some two hundred objects one by one (roles, bindings, priority classes, API services …), and the
+An API server that starts on an empty etcd creates some two hundred objects one by one (roles, bindings, priority classes …), and the
 controller manager a service account for each controller: seconds in which the cluster is of no use. They are the same in every cluster but
 for their identity and age. Here they are made once, by a real API server and a real controller manager, and kept.
 """
