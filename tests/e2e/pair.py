@@ -17,6 +17,8 @@ class Pair(NamedTuple):
     answers: list[Answer]
     addresses: list[str]
     pods: list[list[dict[str, Any]]]
+    uids: list[str]
+    tokens: list[str]
     deletion: Answer
     traces_of_deleted: dict[str, list[str]]
 
@@ -32,6 +34,8 @@ def make_pair(place: Place, names: tuple[str, str], node_image: Path) -> Pair:
         answers=answers,
         addresses=[minikube.ok("ip").strip() for minikube in both],
         pods=[minikube.get("pods", "-A")["items"] for minikube in both],
+        uids=[minikube.get("namespace", "kube-system")["metadata"]["uid"] for minikube in both],
+        tokens=[minikube.ssh("sha256sum < /var/lib/minikube/certs/sa.key; kubeadm token list -o text") for minikube in both],
         deletion=doomed.run("delete"),
         traces_of_deleted=host.traces(doomed, node_image),
     )

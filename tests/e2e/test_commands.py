@@ -83,11 +83,13 @@ def test_ssh_gives_a_real_shell_on_a_terminal(cluster: Cluster) -> None:
         terminal.read_until(r"[#$] $")
         terminal.type("tty; stty size; whoami\n")
         assert re.search(r"/dev/pts/\d+\r?\n33 121\r?\nroot", terminal.read_until(r"\n33 121\r?\nroot"))
-        # The shell, not the command outside, hears Ctrl-C.
-        terminal.type("sleep 100\n")
+        # The program in there, not the command out here, hears Ctrl-C.
+        terminal.type("echo begun; sleep 100\n")
+        terminal.read_until(r"\nbegun\r?\n")
         terminal.type("\x03")
-        terminal.type("echo still $((20 + 22)) here\n")
-        terminal.read_until("still 42 here")
+        terminal.read_until(r"\^C\r?\n.*[#$] $")
+        terminal.type("echo code $?\n")
+        terminal.read_until("code 130")
         terminal.type("exit 3\n")
         assert terminal.exit_code() == 3
 

@@ -76,7 +76,7 @@ def test_ctrl_c_ends_start_with_one_line(minikube: Minikube, node_image: Path) -
     assert_deleted(minikube, node_image)
 
 
-@pytest.mark.parametrize("gone", ["native.json", "host-changes.json", "runc", "bundle", "state/etc", "profile"])
+@pytest.mark.parametrize("gone", ["native.json", "host-changes.json", "runc", "bundle/config.json", "state/etc", "profile"])
 def test_delete_manages_without_parts_of_the_machine(minikube: Minikube, node_image: Path, gone: str) -> None:
     killed_start(minikube, "Booting up control plane", file="run/control.sock")
     victim = minikube.place.home / "profiles" / minikube.profile if gone == "profile" else minikube.machine / gone

@@ -38,6 +38,12 @@ def test_deleting_one_cluster_leaves_the_other_well(pair: Pair, node_image: Path
     assert not_ready(pair.kept.get("pods", "-A")["items"]) == []
 
 
+def test_no_two_clusters_share_an_identity(pair: Pair) -> None:
+    """Tools take the uid of kube-system for the cluster's own; tokens of one cluster must be worth nothing in another."""
+    assert len(set(pair.uids)) == 2
+    assert len(set(pair.tokens)) == 2
+
+
 def test_every_profile_has_its_own_nodes(pair: Pair) -> None:
     (node,) = pair.kept.get("nodes")["items"]
     assert node["metadata"]["name"] == pair.kept.profile

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-from support.waiting import eventually
-
 from e2e.conftest import Cluster, not_ready
 
 VERSION = "v1.37.1"
@@ -86,11 +84,3 @@ def test_start_of_a_running_cluster_changes_nothing(bare_cluster: Cluster) -> No
     assert bare_cluster.run("start", timeout=300).code == 0
     assert running() == before
     assert bare_cluster.kubectl("config", "current-context", "--context=").strip() == bare_cluster.profile
-
-
-def test_a_container_that_dies_comes_back(bare_cluster: Cluster) -> None:
-    """The kubelet is not just there: it does its work."""
-    container = bare_cluster.ssh("crictl ps -q --name coredns").strip()
-    bare_cluster.ssh(f"crictl stop -t 0 {container}")
-    eventually(lambda: bare_cluster.ssh("crictl ps -q --name coredns").strip() not in ("", container))
-    bare_cluster.kubectl("-n", "kube-system", "rollout", "status", "deployment/coredns", "--timeout=60s")

@@ -151,9 +151,8 @@ def _announce(missing: list[Recipe], packages: list[str], progress: Progress) ->
     # The estimates are for two cores; compiling scales well, linking and unpacking do not.
     seconds = sum(recipe.estimate_seconds for recipe in missing) * (0.2 + 0.8 * 2 / max(cores, 1))
     progress.say(f"To be made, once for all clusters of this machine: {', '.join(recipe.label for recipe in missing)}")
-    progress.say(
-        f"This takes about {duration(max(seconds, 1))} on {cores} cores if nothing else is busy; interrupted, it goes on where it stopped"
-    )
+    about = f"{round(seconds / 60)} minutes" if seconds > 90 else duration(max(seconds, 1))
+    progress.say(f"This takes about {about} on {cores} cores if nothing else is busy; interrupted, it goes on where it stopped")
     if packages:
         progress.say(f"It will install Debian packages, only to build: {', '.join(packages)}")
 

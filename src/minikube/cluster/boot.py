@@ -89,13 +89,17 @@ class Boot:
         graph.step("wait for pods", self.wait_for_cluster, needs=("create objects", "write kubeconfig"))
         return graph
 
-    def inspect(self) -> None:
-        """A running node keeps its box; changed configuration is written and its services are restarted with it."""
-        self.report.step("Running on Localhost", f'Updating the running none "{self.config.Name}" cluster ...', style="running")
+    def fits(self) -> bool:
+        """Whether a running node is what the configuration asks for; a start that was interrupted leaves one that is not."""
         self.node = self.driver.node()
         self.spec = specification.cluster_spec(self.config, self.node)
+        self.files = self._node_files()
+        return self._registered() and self.driver.limits() == specification.limits(self.config)
+
+    def inspect(self) -> None:
+        """A running node keeps its box; certificates that expire soon are renewed."""
+        self.report.step("Running on Localhost", f'Updating the running none "{self.config.Name}" cluster ...', style="running")
         self.write_certificates()
-        self.write_configuration()
 
     def create(self) -> None:
         self.report.step("Running on Localhost", self._box_words(), style="running")
@@ -129,12 +133,7 @@ class Boot:
         runtime = f"{kubernetes.ContainerRuntime} {self.versions.containerd.lstrip('v')}"
         message = f"Preparing Kubernetes {kubernetes.KubernetesVersion} on {runtime} ..."
         self.report.step("Preparing Kubernetes", message, style="containerd")
-        self.files = node_files(
-            self.spec,
-            self.node,
-            pause_image=f"registry.k8s.io/pause:{self.versions.pause}",
-            restrict_oom_score="CAP_SYS_RESOURCE" not in bounding_set(),
-        )
+        self.files = self._node_files()
         self.node.put(self.files)
         if self._database_is_new():
             self.node.put(
@@ -229,6 +228,14 @@ class Boot:
             *storage.storage_class_objects(),
             *storage.storage_provisioner_objects(),
         ]
+
+    def _node_files(self) -> dict[str, File]:
+        return node_files(
+            self.spec,
+            self.node,
+            pause_image=f"registry.k8s.io/pause:{self.versions.pause}",
+            restrict_oom_score="CAP_SYS_RESOURCE" not in bounding_set(),
+        )
 
     def _create(self, api: Api, obj: dict[str, Any]) -> None:
         self._retry(lambda: api.create_all([obj]))

@@ -51,7 +51,14 @@ def start(settings: Settings, report: Report) -> None:
 
 
 def _bring_up(boot: Boot, driver: Driver, settings: Settings, report: Report) -> None:
-    graph = boot.graph() if driver.state() != "Running" else boot.graph_of_running()
+    running = driver.state() == "Running"
+    if running and not boot.fits():
+        report.info(
+            f'Restarting "{boot.config.Name}": its configuration has changed, or its last start was interrupted', style="restarting"
+        )
+        driver.stop()
+        running = False
+    graph = boot.graph_of_running() if running else boot.graph()
     try:
         graph.run()
     except BaseException as error:

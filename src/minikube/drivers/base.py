@@ -80,6 +80,10 @@ class Driver(ABC):
         """Running, Paused, Stopped or Nonexistent."""
 
     @abstractmethod
+    def limits(self) -> Limits:
+        """What the box was made with."""
+
+    @abstractmethod
     def node(self) -> Node:
         """The node of a box that was created before."""
 

@@ -62,6 +62,11 @@ class NativeDriver(Driver):
         network = self.facts()["subnet"].partition("/")[0].rpartition(".")[0]
         return NativeNode(self.layout, address=f"{network}.2", gateway=f"{network}.1")
 
+    def limits(self) -> Limits:
+        from minikube.drivers.values import Limits
+
+        return Limits(**self.facts()["limits"])
+
     def tree(self) -> Path:
         return self.layout.state("")
 
