@@ -18,7 +18,8 @@ class Pair(NamedTuple):
     addresses: list[str]
     pods: list[list[dict[str, Any]]]
     uids: list[str]
-    tokens: list[str]
+    signing_keys: list[str]
+    join_tokens: list[str]
     deletion: Answer
     traces_of_deleted: dict[str, list[str]]
 
@@ -35,7 +36,8 @@ def make_pair(place: Place, names: tuple[str, str], node_image: Path) -> Pair:
         addresses=[minikube.ok("ip").strip() for minikube in both],
         pods=[minikube.get("pods", "-A")["items"] for minikube in both],
         uids=[minikube.get("namespace", "kube-system")["metadata"]["uid"] for minikube in both],
-        tokens=[minikube.ssh("sha256sum < /var/lib/minikube/certs/sa.key; kubeadm token list -o text") for minikube in both],
+        signing_keys=[minikube.ssh("sha256sum < /var/lib/minikube/certs/sa.key") for minikube in both],
+        join_tokens=[minikube.ssh("kubeadm token list -o jsonpath='{.token}'") for minikube in both],
         deletion=doomed.run("delete"),
         traces_of_deleted=host.traces(doomed, node_image),
     )

@@ -41,7 +41,8 @@ def test_deleting_one_cluster_leaves_the_other_well(pair: Pair, node_image: Path
 def test_no_two_clusters_share_an_identity(pair: Pair) -> None:
     """Tools take the uid of kube-system for the cluster's own; tokens of one cluster must be worth nothing in another."""
     assert len(set(pair.uids)) == 2
-    assert len(set(pair.tokens)) == 2
+    assert len(set(pair.signing_keys)) == 2
+    assert len(set(pair.join_tokens)) == 2
 
 
 def test_every_profile_has_its_own_nodes(pair: Pair) -> None:

@@ -1,0 +1,91 @@
+"""From what the user asked for to a configuration, or to a refusal before anything is made."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minikube.cli.flags import GLOBAL_FLAGS
+from minikube.cli.startflags import START_FLAGS
+from minikube.cluster.plan import plan
+from minikube.output.reason import Reason
+from minikube.output.report import Report
+from minikube.profiles.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path))
+
+
+def settings(**given: Any) -> Settings:
+    flags = {flag.name: flag for flag in (*GLOBAL_FLAGS, *START_FLAGS)}
+    return Settings(flags, {name.replace("_", "-"): value for name, value in given.items()})
+
+
+def planned(**given: Any) -> Any:
+    return plan(settings(**given), None, Report("start"))
+
+
+def test_the_defaults_make_a_native_cluster_of_the_newest_version() -> None:
+    config = planned()
+    assert (config.Driver, config.KubernetesConfig.ContainerRuntime, config.KubernetesConfig.KubernetesVersion) == (
+        "none",
+        "containerd",
+        "v1.37.1",
+    )
+    assert [(node.ControlPlane, node.Worker, node.KubernetesVersion) for node in config.Nodes] == [(True, True, "v1.37.1")]
+    assert config.VerifyComponents == {"apiserver": True, "system_pods": True}
+
+
+@pytest.mark.parametrize("driver", ["none", "native"])
+def test_both_names_of_the_native_driver(driver: str) -> None:
+    assert planned(driver=driver).Driver == "none"
+
+
+@pytest.mark.parametrize(
+    ("given", "id", "code"),
+    [
+        ({"nodes": 2}, "DRV_UNSUPPORTED_MULTINODE", 51),
+        ({"ha": True}, "DRV_UNSUPPORTED_MULTINODE", 51),
+        ({"driver": "docker"}, "MK_UNIMPLEMENTED", 16),
+        ({"driver": "fantasy"}, "DRV_UNSUPPORTED", 56),
+        ({"container_runtime": "docker"}, "MK_UNIMPLEMENTED", 16),
+        ({"container_runtime": "fantasy"}, "MK_USAGE", 14),
+        ({"cni": "calico"}, "MK_UNIMPLEMENTED", 16),
+        ({"kubernetes_version": "v1.20.0"}, "K8S_OLD_UNSUPPORTED", 106),
+        ({"kubernetes_version": "v9.9.9"}, "K8S_NEW_UNSUPPORTED", 106),
+        ({"kubernetes_version": "banana"}, "MK_USAGE", 14),
+        ({"extra_config": ["nonsense"]}, "MK_USAGE", 14),
+        ({"feature_gates": "A=maybe"}, "MK_USAGE", 14),
+        ({"memory": "12"}, "RSRC_INSUFFICIENT_REQ_MEMORY", 23),
+        ({"cpus": "0"}, "RSRC_INSUFFICIENT_CORES", 29),
+        ({"wait": ["everything"]}, "MK_USAGE", 14),
+    ],
+)
+def test_what_cannot_work_is_refused_with_upstreams_codes(given: dict[str, Any], id: str, code: int) -> None:
+    with pytest.raises(Reason) as refused:
+        planned(**given)
+    assert (refused.value.id, refused.value.exit_code) == (id, code)
+
+
+def test_an_existing_cluster_keeps_what_the_user_does_not_change() -> None:
+    before = planned(memory="2500mb", kubernetes_version="v1.36.4", extra_config=["kubelet.max-pods=50"])
+    after = plan(settings(cpus="2"), before, Report("start"))
+    assert after.Memory == 2500
+    assert after.KubernetesConfig.KubernetesVersion == "v1.36.4"
+    assert [option.Key for option in after.KubernetesConfig.ExtraOptions] == ["max-pods"]
+
+
+def test_a_downgrade_is_refused() -> None:
+    with pytest.raises(Reason) as refused:
+        plan(settings(kubernetes_version="v1.36.4"), planned(), Report("start"))
+    assert (refused.value.id, refused.value.exit_code) == ("K8S_DOWNGRADE_UNSUPPORTED", 106)
+
+
+def test_another_driver_for_an_existing_cluster_is_refused() -> None:
+    before = planned()
+    before.Driver = "somebody-elses"
+    with pytest.raises(Reason) as refused:
+        plan(settings(driver="native"), before, Report("start"))
+    assert (refused.value.id, refused.value.exit_code) == ("GUEST_DRIVER_MISMATCH", 81)

@@ -1,0 +1,75 @@
+"""What runc is told about a native box."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minikube.artifacts.components import Components
+from minikube.drivers.native import bundle
+from minikube.drivers.native.layout import Layout
+from minikube.drivers.values import Limits
+
+
+@pytest.fixture
+def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path))
+    parts = Components("v1.37.1", *(tmp_path / name for name in ("image", "bin:aries", "prepared", "seed", "runc", "kubectl")))
+
+    def make(*, cgroup_v2: bool = True, **limits: float) -> dict[str, Any]:
+        chosen = Limits(**({"cpus": 0, "memory_mb": 0, "pids": 0} | limits))  # type: ignore[arg-type]
+        return bundle.configuration(Layout("box"), parts, chosen, cgroup_v2=cgroup_v2)
+
+    return make
+
+
+def test_nothing_of_the_host_is_mounted_but_the_machines_own_directory(configuration: Any, tmp_path: Path) -> None:
+    sources = [mount["source"] for mount in configuration()["mounts"] if mount["type"] == "bind"]
+    assert sources
+    assert all(Path(source).is_relative_to(tmp_path / ".minikube" / "machines" / "box") for source in sources)
+
+
+def test_every_namespace_is_its_own(configuration: Any) -> None:
+    namespaces = configuration()["linux"]["namespaces"]
+    assert {entry["type"] for entry in namespaces} == {"pid", "ipc", "uts", "mount", "cgroup", "network"}
+    assert all("path" not in entry for entry in namespaces)
+
+
+def test_the_store_is_a_lower_directory_and_its_colons_are_escaped(configuration: Any) -> None:
+    usr = next(mount for mount in configuration()["mounts"] if mount["destination"] == "/usr")
+    assert usr["type"] == "overlay"
+    assert "bin\\:aries/usr:" in usr["options"][0]
+
+
+def test_limits_become_cgroup_limits(configuration: Any) -> None:
+    resources = configuration(cpus=1.5, memory_mb=2048, pids=500)["linux"]["resources"]
+    assert resources["cpu"]["quota"] == 150_000
+    assert resources["memory"]["limit"] == 2048 << 20
+    assert resources["pids"]["limit"] == 500
+
+
+def test_no_limit_means_no_entry(configuration: Any) -> None:
+    assert set(configuration()["linux"]["resources"]) == {"devices"}
+
+
+def test_devices_are_denied_first_where_the_kernel_can_do_it(configuration: Any) -> None:
+    rules = configuration(cgroup_v2=True)["linux"]["resources"]["devices"]
+    assert rules[0] == {"allow": False, "access": "rwm"}
+    disks = [rule for rule in rules if rule.get("type") == "b" and rule["access"] != "m"]
+    assert disks == []
+
+
+def test_capabilities_that_reach_the_host_are_withheld(configuration: Any) -> None:
+    process = configuration()["process"]
+    for granted in process["capabilities"].values():
+        assert not {"CAP_SYS_MODULE", "CAP_SYS_RAWIO", "CAP_SYS_BOOT", "CAP_SYS_TIME"} & set(granted)
+
+
+def test_two_homes_with_the_same_profile_name_do_not_meet_on_the_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = []
+    for home in ("a", "b"):
+        monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path / home))
+        layout = Layout("minikube")
+        names.append({layout.bridge, layout.cable, layout.cgroup, layout.container})
+        assert max(len(layout.bridge), len(layout.cable)) <= 15  # what the kernel takes for the name of an interface
+    assert not names[0] & names[1]
