@@ -207,7 +207,7 @@ def _raw_terminal(master: int) -> Iterator[None]:
     before = termios.tcgetattr(0)
     with _handled({signal.SIGWINCH: resize, signal.SIGTERM: leave, signal.SIGHUP: leave}):
         try:
-            tty.setraw(0)
+            tty.setraw(0, termios.TCSADRAIN)
             yield
         finally:
             termios.tcsetattr(0, termios.TCSADRAIN, before)

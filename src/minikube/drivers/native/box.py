@@ -8,7 +8,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,8 +24,9 @@ from minikube.host.files import write_durably
 from minikube.host.journal import Change, Journal
 from minikube.network import bridge, subnets
 from minikube.network.tools import NetworkTools
-from minikube.node.control import ControlUnreachable
+from minikube.node.control import Control, ControlUnreachable
 from minikube.output.reason import Reason
+from minikube.profiles.paths import store
 
 if TYPE_CHECKING:
     from minikube.drivers.native.driver import NativeDriver
@@ -45,8 +46,7 @@ class Box:
         tools = NetworkTools(components.node_image)
         self.layout.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         # A crash, or somebody who removed our directory, may have left parts of the last run: start from a clean host.
-        self._undo(facts)
-        _empty(self.layout.cgroup)
+        self._undo(facts | {"node_image": str(components.node_image)})
         with bridge.choosing():
             if "subnet" not in facts:
                 facts["subnet"] = str(subnets.choose(tools, reserved=self._reserved()))
@@ -74,7 +74,7 @@ class Box:
     def start(self, metadata: Mapping[str, Any]) -> None:
         facts = self._facts()
         self.driver.node().put_metadata(metadata)
-        runc = self._runc(facts)
+        runc = Runc(Path(facts["runc"]), self.layout.runc_state)
         self.journal.record(
             {"kind": "cgroup", "path": self.layout.cgroup},
             {"kind": "container", "id": self.layout.container},
@@ -93,24 +93,31 @@ class Box:
             time.sleep(0.005)
 
     def stop(self) -> None:
-        facts = self._facts()
-        if not facts and not self.journal.changes():
-            return
-        _require_root("stop")
-        if cgroups.is_frozen(self.layout.cgroup):
-            self._runc(facts).resume(self.layout.container)
-        process = self._process(facts)
-        if process:
-            with contextlib.suppress(ControlUnreachable, OSError):
-                self.driver.node().control.shutdown(GRACE)
-            _end(process)
-        self._undo(facts)
+        self._stop(self._facts())
 
     def delete(self) -> None:
-        """Whatever is left: damaged facts and half a directory must not stand in the way."""
-        self.stop()
+        """Whatever is left: lost or damaged records and half a directory must not stand in the way."""
+        try:
+            facts = self._facts()
+        except Reason:
+            facts = {}
+        self._stop(facts)
         if self.layout.directory.exists():
             shutil.rmtree(self.layout.directory)
+
+    def _stop(self, facts: Mapping[str, Any]) -> None:
+        if not self.journal.changes() and not self._leftovers():
+            return
+        _require_root("stop")
+        runc = self._runc(facts)
+        if runc and cgroups.is_frozen(self.layout.cgroup):
+            runc.resume(self.layout.container)
+        process = runc.process(self.layout.container) if runc else 0
+        with contextlib.suppress(ControlUnreachable, OSError):
+            Control(self.layout.control_socket).shutdown(GRACE)
+        if process:
+            _end(process)
+        self._undo(facts)
 
     def _facts(self) -> dict[str, Any]:
         return self.driver.facts()
@@ -139,29 +146,60 @@ class Box:
 
         shutil.copyfile(supervisor.__file__, self.layout.state(SUPERVISOR))
 
-    def _runc(self, facts: Mapping[str, Any]) -> Runc:
-        return Runc(Path(facts["runc"]), self.layout.runc_state)
+    def _runc(self, facts: Mapping[str, Any]) -> Runc | None:
+        """The runc that made the box, if that is still known and there."""
+        binary = Path(facts.get("runc", ""))
+        return Runc(binary, self.layout.runc_state) if binary.is_file() and self.layout.runc_state.exists() else None
 
-    def _process(self, facts: Mapping[str, Any]) -> int:
-        return self._runc(facts).process(self.layout.container) if self.layout.runc_state.exists() else 0
+    def _tools(self, facts: Mapping[str, Any]) -> NetworkTools:
+        """The network tools of the image the box was made from, or of any other in the store."""
+        candidates = [Path(facts.get("node_image", "")), *sorted(store().glob("entries/node-image-*/content"))]
+        for image in candidates:
+            if (image / "usr/sbin/ip").is_file():
+                return NetworkTools(image)
+        raise Reason(
+            "HOST_PATH_MISSING",
+            f"the bridge {self.layout.bridge} cannot be removed: the tools for it are no longer in the store ({store()})",
+            advice="Run: minikube start --download-only, then the same command again.",
+        )
+
+    def _leftovers(self) -> list[Change]:
+        """What is on the host under our names without being in the journal: somebody removed that file."""
+        found: list[Change] = []
+        if self.journal.changes():
+            return found
+        if Path(f"/sys/class/net/{self.layout.bridge}").exists():
+            found += [
+                {"kind": "bridge", "name": self.layout.bridge, "address": "?"},
+                {"kind": "firewall", "family": "ip", "name": self.layout.bridge},
+            ]
+        if any(directory.exists() for directory in cgroups.directories(self.layout.cgroup)):
+            found.append({"kind": "cgroup", "path": self.layout.cgroup})
+        return found
 
     def _undo(self, facts: Mapping[str, Any]) -> None:
+        leftovers = self._leftovers()
+        if leftovers:
+            self.journal.record(*leftovers)
         if not self.journal.changes():
             return
-        tools = NetworkTools(Path(facts["node_image"]))
-
-        def with_tools(undo: Callable[[NetworkTools, Change], None]) -> Callable[[Change], None]:
-            return lambda change: undo(tools, change)
-
+        tools = self._tools(facts)
         self.journal.undo(
             {
-                "container": lambda change: self._runc(facts).remove(change["id"]),
+                "container": lambda change: self._remove_container(facts, change["id"]),
                 "cgroup": lambda change: _empty(change["path"]),
-                "bridge": with_tools(bridge.undo_bridge),
-                "firewall": with_tools(bridge.undo_firewall),
+                "bridge": lambda change: bridge.undo_bridge(tools, change),
+                "firewall": lambda change: bridge.undo_firewall(tools, change),
                 "sysctl": self._undo_sysctl,
             }
         )
+
+    def _remove_container(self, facts: Mapping[str, Any], container: str) -> None:
+        runc = self._runc(facts)
+        if runc:
+            runc.remove(container)
+        _empty(self.layout.cgroup)
+        shutil.rmtree(self.layout.runc_state, ignore_errors=True)
 
     def _undo_sysctl(self, change: Change) -> None:
         """Another running profile may need the setting: then it inherits the duty to put it back."""
@@ -170,7 +208,9 @@ class Box:
             if path != self.layout.journal and any(other["kind"] == "bridge" for other in heir.changes()):
                 heir.inherit(change)
                 return
-        bridge.undo_sysctl(change)
+        # Clusters of other homes have no journal we may write to: while one runs, the setting stays.
+        if not any(path.name != self.layout.bridge for path in Path("/sys/class/net").glob("mk-????????")):
+            bridge.undo_sysctl(change)
 
 
 def _require_root(command: str) -> None:
