@@ -48,10 +48,10 @@ def metadata(spec: ClusterSpec, *, setup: Sequence[dict[str, Any]], write_manife
         }
     )
     services.append(
-        {"name": "controllers", "kind": "oneshot", "argv": ["/bin/sh", "-c", _controllers(spec)], "env": PATH, "after": ["kubelet"]}
+        {"name": "controllers", "kind": "oneshot", "argv": ["/bin/bash", "-c", _controllers(spec)], "env": PATH, "after": ["kubelet"]}
     )
     if seed_database:
-        services.append({"name": "seed", "kind": "oneshot", "argv": ["/bin/sh", "-c", _seed()], "env": PATH, "after": ["manifests"]})
+        services.append({"name": "seed", "kind": "oneshot", "argv": ["/bin/bash", "-c", _seed()], "env": PATH, "after": ["manifests"]})
     return {
         "name": spec.node_name,
         "setup": list(setup),
@@ -76,11 +76,19 @@ def _seed() -> str:
     certificates = f"{CERTIFICATES_DIRECTORY}/etcd"
     identity = f"--cacert {certificates}/ca.crt --cert {certificates}/healthcheck-client.crt --key {certificates}/healthcheck-client.key"
     put = f'curl --silent --fail --max-time 5 {identity} --data @"$file" --output /dev/null https://127.0.0.1:2379/v3/kv/txn'
-    attempt = f"for _ in $(seq 3000); do {put} && break; sleep 0.02; done"
-    return f"for file in {SEED_DIRECTORY}/*.json; do {attempt}; done; rm -r {SEED_DIRECTORY}"
+    attempt = f"for _ in {{1..500}}; do {put} && break; sleep 0.02; done"
+    return f"{_wait_for_port(2379)}; for file in {SEED_DIRECTORY}/*.json; do {attempt}; done; rm -r {SEED_DIRECTORY}"
 
 
 def _controllers(spec: ClusterSpec) -> str:
-    """Let the kubelet have the controllers once the API server is well; after a minute in any case, it may just not talk to strangers."""
-    ask = f"curl --silent --insecure --fail --max-time 2 --output /dev/null https://127.0.0.1:{spec.port}/livez"
-    return f"for _ in $(seq 1200); do {ask} && break; sleep 0.05; done; mv {WAITING_ROOM}/*.yaml {MANIFESTS_DIRECTORY}/"
+    """Let the kubelet have the controllers once the API server answers, whatever it says.
+
+    It opens its port long before it serves: the question then simply waits for its answer.
+    """
+    ask = f"curl --silent --insecure --max-time 60 --output /dev/null https://127.0.0.1:{spec.port}/livez/ping"
+    return f"{_wait_for_port(spec.port)}; {ask}; mv {WAITING_ROOM}/*.yaml {MANIFESTS_DIRECTORY}/"
+
+
+def _wait_for_port(port: int) -> str:
+    """Wait, for two minutes at most, until somebody listens. Within one process: CPU is what a starting cluster lacks."""
+    return f"exec 9<> <(:); for _ in {{1..6000}}; do : 2>/dev/null </dev/tcp/127.0.0.1/{port} && break; read -rt 0.02 -u 9; done"
