@@ -6,7 +6,7 @@ VENV   := $(STORE)/dev-$(shell cat pyproject.toml | cksum | cut -d' ' -f1)
 PY     := PYTHONPATH=src $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-fast lint bench format
+.PHONY: help test test-fast lint format docs bench
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -27,8 +27,11 @@ format: $(VENV)/ready ## write all code in the one style
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/ruff check --fix .
 
+docs: $(VENV)/ready ## write the generated pages of docs/ anew
+	$(PY) tools/generate_docs.py
+
 bench: $(VENV)/ready ## how long start, stop, restart and delete take on this machine
-	$(PY) -m bench.run
+	PYTHONPATH=src:. $(VENV)/bin/python -m bench.run
 
 # Outside the clone, so that every clone with the same dependencies finds it; so it has the dependencies only, not the project.
 $(VENV)/ready:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from minikube.cli.command import Command
 from minikube.profiles.settings import Flag
 
-_WHY = "images cannot be brought into a node yet"
+_WHY = "until then: minikube ssh -- ctr -n k8s.io images import - < image.tar"
 
 COMMANDS = {
     "cache": Command(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from minikube.cli.command import Command
 from minikube.profiles.settings import Flag
 
-_WHY = "images cannot be brought into a node, or out of it, yet"
+_WHY = "until then: minikube ssh -- ctr -n k8s.io images import - < image.tar"
 _DAEMON = Flag("daemon", "bool", help="From, or to, the docker daemon of this machine.")
 _REMOTE = Flag("remote", "bool", help="From, or to, a registry.")
 
@@ -51,7 +51,7 @@ COMMANDS = {
             Command("pull", "Pull images", arguments="IMAGE", unbuilt=_WHY),
             Command("push", "Push images", arguments="IMAGE", unbuilt=_WHY),
             Command("rm", "Remove one or more images", aliases=("remove", "unload"), arguments="IMAGE", unbuilt=_WHY),
-            Command("save", "Save a image from minikube", flags=(_DAEMON, _REMOTE), arguments="IMAGE [ARCHIVE | -]", unbuilt=_WHY),
+            Command("save", "Save an image from minikube", flags=(_DAEMON, _REMOTE), arguments="IMAGE [ARCHIVE | -]", unbuilt=_WHY),
             Command("tag", "Tag images", arguments="SOURCE TARGET", unbuilt=_WHY),
         ),
     )

@@ -15,6 +15,9 @@ def _run(call: Call) -> None:
     if call.settings.arguments:
         call.report.warning(f"start takes no arguments, ignored: {' '.join(call.settings.arguments)}")
     start(call.settings, call.report)
+    for flag in START_FLAGS:
+        if call.settings.changed(flag.name) and not call.settings.was_read(flag.name):
+            call.report.warning(f"--{flag.name} has no effect yet: see docs/compatibility.md for what has")
 
 
 COMMANDS = {

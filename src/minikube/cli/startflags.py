@@ -18,7 +18,7 @@ GENERAL = (
     Flag("dry-run", "bool", help="Check everything and say what would be done, but change nothing."),
     Flag("download-only", "bool", help="Only put everything a start needs into the store."),
     Flag("output", short="o", default="text", help="How to report: text or json.", choices=("text", "json")),
-    Flag("delete-on-failure", "bool", help="If the start fails, delete the cluster and try once more."),
+    Flag("delete-on-failure", "bool", help="If the start fails, delete the cluster."),
     Flag("timing", "bool", help="Say at the end how long each step took, and which of them the start had to wait for."),
     Flag("trace", help="Send trace events to this service: gcp."),
     Flag("keep-context", "bool", help="Leave kubectl's current context as it is."),
@@ -34,7 +34,7 @@ SIZE = (
     Flag(
         "memory",
         short="m",
-        help=f'Memory of the cluster {_SIZE}; "max" for all, "no-limit" for no limit. Chosen by the machine if left out.',
+        help=f'Memory of the cluster {_SIZE}; "max" for all, "no-limit" for no limit. Chosen from the memory there is if left out.',
     ),
     Flag("disk-size", default="20000mb", help=f"Disk of the node, for drivers that make one {_SIZE}."),
     Flag("extra-disks", "int", 0, "Further disks for the node, for drivers that make them."),

@@ -34,6 +34,7 @@ from minikube.kubernetes.clusterspec import (
 from minikube.kubernetes.componentconf import ensure_component_confs
 from minikube.kubernetes.coredns import coredns_objects
 from minikube.kubernetes.kubeadm import register_cluster_command
+from minikube.kubernetes.kubelet import kubelet_command
 from minikube.kubernetes.kubeproxy import kube_proxy_objects
 from minikube.kubernetes.labels import node_labels, rbac_binding
 from minikube.kubernetes.seeding import transactions
@@ -98,7 +99,7 @@ class Boot:
 
     def inspect(self) -> None:
         """A running node keeps its box; certificates that expire soon are renewed."""
-        self.report.step("Running on Localhost", f'Updating the running none "{self.config.Name}" cluster ...', style="running")
+        self.report.step("Running on Localhost", f'Looking after the running "{self.config.Name}" cluster ...', style="running")
         self.write_certificates()
 
     def create(self) -> None:
@@ -210,6 +211,7 @@ class Boot:
     def fingerprint(self) -> str:
         """Changes when anything the cluster's objects are made from does."""
         made_from = [json.dumps(self._objects(), sort_keys=True).encode(), self.files[KUBEADM_FILE].content]
+        made_from.append(" ".join(kubelet_command(self.spec)).encode())
         return hashlib.sha256(b"\0".join(made_from)).hexdigest()
 
     def _objects(self) -> list[dict[str, Any]]:

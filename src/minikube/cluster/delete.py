@@ -33,7 +33,7 @@ def _delete_one(profile: str, report: Report) -> None:
         report.info(f'Profile "{profile}" does not exist, nothing to delete', style="meh")
         kubeconfig.remove(profile)
         return
-    report.step("Deleting", f'Deleting "{profile}" in none ...')
+    report.step("Deleting", f'Deleting "{profile}" ...')
     # The machine's own files say what is on the host; a damaged or missing profile file must not stand in the way.
     driver_for("none", machine).delete()
     profile_files.delete(profile)

@@ -29,11 +29,21 @@ def driver(found: Glance) -> Driver:
     return driver_for(found.driver, found.name)
 
 
-def running_node(profile: str) -> Node:
+def require_node(profile: str, node: str) -> None:
+    """Refuse a node that the cluster does not have; no name means the first."""
+    if node not in ("", profile):
+        from minikube.output.reason import Reason
+
+        raise Reason("GUEST_NODE_RETRIEVE", f'The node "{node}" does not exist in the cluster "{profile}".', advice="minikube node list")
+
+
+def running_node(profile: str, node: str = "") -> Node:
     """The profile's node; exit code 83 if it does not run."""
     from minikube.output import notready
 
-    machine = driver(facts(profile))
+    found = facts(profile)
+    require_node(profile, node)
+    machine = driver(found)
     state = machine.state()
     if state == "Nonexistent":
         raise notready.host_not_found(profile)

@@ -30,7 +30,7 @@ def argv(profile: str, arguments: Sequence[str]) -> list[str]:
 
 
 def _with_context(profile: str, arguments: Sequence[str]) -> list[str]:
-    """`--cluster=<profile>` before the first flag, as upstream does; plugins and sub-commands keep their place."""
+    """`--context=<profile>` before the first flag; plugins and sub-commands keep their place. A context or cluster of the user's wins."""
     words = list(arguments)
     if any(word == "--context" or word.startswith(("--context=", "--cluster=")) or word == "--cluster" for word in words):
         return words

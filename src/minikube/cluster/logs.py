@@ -15,7 +15,7 @@ PROBLEMS = ("panic", "fatal", "error", "failed", "unable to", "denied", "refused
 
 def collect(profile: str, *, length: int = 60, node: str = "", problems: bool = False) -> Iterator[str]:
     """Lines for the terminal: container logs, services, the node's own events."""
-    target = existing.running_node(profile)
+    target = existing.running_node(profile, node)
     for title, argv in _sections(length):
         yield f"==> {title} <=="
         for line in _output(target, argv):

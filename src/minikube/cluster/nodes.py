@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from minikube.cluster import existing
-from minikube.output.reason import Reason
 
 
 def address(profile: str, node: str = "") -> str:
     """The node's address, as its configuration has it; no driver is asked."""
     found = existing.facts(profile)
-    if node in ("", profile):
-        return found.address
-    raise Reason("GUEST_NODE_RETRIEVE", f'The node "{node}" does not exist in the cluster "{profile}".', advice="minikube node list")
+    existing.require_node(profile, node)
+    return found.address
+
+
+def listing(profile: str) -> list[tuple[str, str]]:
+    """Name and address of every node."""
+    found = existing.facts(profile)
+    return [(found.name, found.address)]

@@ -35,9 +35,10 @@ def plan(settings: Settings, existing: ClusterConfig | None, report: Report) -> 
     for flag, field in (("keep-context", "KeepContext"), ("embed-certs", "EmbedCerts"), ("disable-coredns-log", "DisableCoreDNSLog")):
         if existing is None or settings.changed(flag):
             setattr(config, field, settings.get(flag))
+    for flag, field in (("cert-expiration", "CertExpiration"), ("wait-timeout", "StartHostTimeout")):
+        if existing is None or settings.changed(flag):
+            setattr(config, field, settings.get(flag))
     if existing is None:
-        config.CertExpiration = settings.get("cert-expiration")
-        config.StartHostTimeout = settings.get("wait-timeout")
         config.Addons = {"default-storageclass": True, "storage-provisioner": True}
         config.Nodes = [Node(Port=config.APIServerPort, ControlPlane=True, Worker=True)]
     for node in config.Nodes or []:

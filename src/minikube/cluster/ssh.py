@@ -11,7 +11,7 @@ from minikube.cluster import existing
 
 def ssh(profile: str, argv: Sequence[str], node: str = "") -> int:
     """Without words, a login shell on a terminal of its own; with words, that command, and its exit code."""
-    target = existing.running_node(profile)
+    target = existing.running_node(profile, node)
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if not argv:
         return target.attach(["/bin/bash", "--login"], tty=terminal)

@@ -74,11 +74,11 @@ def _bring_up(boot: Boot, driver: Driver, settings: Settings, report: Report) ->
 
 def _say_driver(report: Report, config: ClusterConfig, settings: Settings, *, existed: bool) -> None:
     if existed:
-        words = f"Using the {config.Driver} driver based on existing profile"
+        words = "Using the native driver based on existing profile"
     elif settings.changed("driver") or settings.changed("vm-driver"):
-        words = f"Using the {config.Driver} driver based on user configuration"
+        words = "Using the native driver based on user configuration"
     else:
-        words = "Automatically selected the none driver: it runs Kubernetes in namespaces of this host, without a VM or a container engine"
+        words = "Automatically selected the native driver: Kubernetes in namespaces of this host, without a VM or a container engine"
     report.step("Selecting Driver", words, style="sparkle")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from minikube.cluster import existing
-from minikube.output.reason import Reason
 
 TYPE_CHECKING = False  # typing's own takes milliseconds to import
 if TYPE_CHECKING:
@@ -34,8 +33,7 @@ class NodeStatus:
 def status(profile: str, node: str | None = None) -> list[NodeStatus]:
     """The state of each node; exit code 85 for a profile that is not there."""
     found = existing.facts(profile)
-    if node and node not in (profile, "m01"):
-        raise Reason("GUEST_NODE_RETRIEVE", f'The node "{node}" does not exist in the cluster "{profile}".', advice="minikube node list")
+    existing.require_node(profile, node or "")
     machine = existing.driver(found)
     state = machine.state()
     if state == "Nonexistent":

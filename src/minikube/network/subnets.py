@@ -38,5 +38,5 @@ def choose(tools: NetworkTools, *, reserved: Iterable[str] = ()) -> IPv4Network:
     raise Reason(
         "IF_DEDICATED_NETWORK",
         "every private subnet that a cluster could use overlaps a route of this host",
-        advice="Delete profiles you no longer need (minikube profile list), or pass --subnet with a free range.",
+        advice="Delete profiles you no longer need (minikube profile list), or take down the VPN whose routes cover them all.",
     )

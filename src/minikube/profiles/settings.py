@@ -73,6 +73,10 @@ class Settings:
         """Whether the flag was given on the command line, as pflag's Changed."""
         return name in self._given
 
+    def was_read(self, name: str) -> bool:
+        """Whether anybody has asked for the value: one that nobody asks for has no effect."""
+        return name in self._known
+
     def has(self, name: str) -> bool:
         """Whether this command has such a flag at all."""
         return name in self._flags
