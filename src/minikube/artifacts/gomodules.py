@@ -101,7 +101,7 @@ def compile_standard_library(component: GoComponent, store: Store, progress: Pro
         tempfile.TemporaryDirectory(prefix="minikube-modules.") as scratch,
     ):
         place = _workplace(component, store, Path(scratch) / component.name, store.log("standard-library"), progress)
-        place.run("build", "-v", _parallel(), *COMPILE_FLAGS, *_STANDARD_LIBRARY, on_line=lambda _line: task.advance())
+        place.run("build", "-v", _parallel(beside=False), *COMPILE_FLAGS, *_STANDARD_LIBRARY, on_line=lambda _line: task.advance())
 
 
 def _workplace(component: GoComponent, store: Store, source: Path, log: Path, progress: Progress) -> _Workplace:
@@ -163,13 +163,15 @@ def _compile(
             task.note("linking")
 
     link = f"-ldflags=-s -w {' '.join(component.link_flags)}".strip()
-    place.run("build", "-v", _parallel(), *COMPILE_FLAGS, *_tags(tags), link, "-o", f"{target}{os.sep}", *packages, on_line=count)
+    place.run("build", "-v", _parallel(beside=component.name != "kubernetes"), *COMPILE_FLAGS, *_tags(tags), link, "-o", f"{target}{os.sep}", *packages, on_line=count)
     for program in programs:
         (target / program.default_binary).rename(target / program.binary)
 
 
-def _parallel() -> str:
-    return f"-p={os.cpu_count() or 2}"
+def _parallel(*, beside: bool) -> str:
+    """How many compilers at once. Two builds run beside each other; more compilers than cores only cost cache."""
+    cores = os.cpu_count() or 2
+    return f"-p={max(cores // 2, 1) if beside else cores}"
 
 
 def _tags(tags: tuple[str, ...]) -> list[str]:
