@@ -16,7 +16,23 @@ GO_AT_LEAST = (1, 26, 6)
 """The newest `go` line among the wrappers' go.mod files: an older Go refuses them."""
 
 # Debugger symbols are stripped when linking anyway: not making them saves a sixth of the time and a fifth of the build cache.
-COMPILE_FLAGS = ("-mod=readonly", "-trimpath", "-buildvcs=false", "-pgo=off", "-gcflags=all=-dwarf=false")
+# Inlining is a quarter of the compiler's work and pays where a program spends its time: serving, encoding, caching, the standard library. These
+# packages are generated types and clients, and control logic that waits for something else to happen.
+WITHOUT_INLINING = (
+    *(
+        "k8s.io/api/...",
+        "k8s.io/kubernetes/...",
+        "k8s.io/apiextensions-apiserver/...",
+        "k8s.io/kube-aggregator/...",
+        "k8s.io/cloud-provider/...",
+    ),
+    *(f"k8s.io/client-go/{part}/..." for part in ("applyconfigurations", "informers", "kubernetes", "listers")),
+    *("k8s.io/cli-runtime/...", "k8s.io/kubectl/...", "sigs.k8s.io/kustomize/...", "github.com/google/cadvisor/..."),
+)
+COMPILE_FLAGS = (
+    *("-mod=readonly", "-trimpath", "-buildvcs=false", "-pgo=off", "-gcflags=all=-dwarf=false"),
+    *(f"-gcflags={packages}=-dwarf=false -l" for packages in WITHOUT_INLINING),
+)
 
 
 class Program(NamedTuple):

@@ -163,7 +163,18 @@ def _compile(
             task.note("linking")
 
     link = f"-ldflags=-s -w {' '.join(component.link_flags)}".strip()
-    place.run("build", "-v", _parallel(beside=component.name != "kubernetes"), *COMPILE_FLAGS, *_tags(tags), link, "-o", f"{target}{os.sep}", *packages, on_line=count)
+    place.run(
+        "build",
+        "-v",
+        _parallel(beside=component.name != "kubernetes"),
+        *COMPILE_FLAGS,
+        *_tags(tags),
+        link,
+        "-o",
+        f"{target}{os.sep}",
+        *packages,
+        on_line=count,
+    )
     for program in programs:
         (target / program.default_binary).rename(target / program.binary)
 

@@ -75,9 +75,8 @@ class Boot:
         graph.step("create objects", self.create_objects, needs=("API server answers",))
         graph.step("register with kubeadm", self.register, needs=("API server answers",))
         graph.step("label the node", self.label_node, needs=("API server answers",))
-        graph.step(
-            "wait for pods", self.wait_for_cluster, needs=("create objects", "register with kubeadm", "label the node", "write kubeconfig")
-        )
+        graph.step("wait for pods", self.wait_for_cluster, needs=("create objects", "write kubeconfig"))
+        graph.step("remember", self.remember, needs=("wait for pods", "register with kubeadm", "label the node"))
         return graph
 
     def graph_of_running(self) -> Graph:
@@ -181,7 +180,6 @@ class Boot:
             self._retry(lambda: api.patch(f"/api/v1/nodes/{self.node.name}", {"metadata": {"labels": labels}}))
 
     def wait_for_cluster(self) -> None:
-        self.node.put({REGISTERED: File(self.fingerprint().encode())})
         wanted = self.config.VerifyComponents or {}
         if not any(wanted.values()):
             return
@@ -197,6 +195,10 @@ class Boot:
             )
             if wanted.get("system_pods"):
                 health.wait_pods_ready(api, deadline=self.deadline, started_after=self.booted)
+
+    def remember(self) -> None:
+        """From now on, a start with the same configuration has nothing to create."""
+        self.node.put({REGISTERED: File(self.fingerprint().encode())})
 
     def api(self) -> Api:
         """A connection of its own for each step: steps run side by side."""

@@ -93,7 +93,7 @@ class Box:
             time.sleep(0.005)
 
     def stop(self) -> None:
-        self._stop(self._facts())
+        self._stop(self._facts(), orderly=True)
 
     def delete(self) -> None:
         """Whatever is left: lost or damaged records and half a directory must not stand in the way."""
@@ -101,11 +101,12 @@ class Box:
             facts = self._facts()
         except Reason:
             facts = {}
-        self._stop(facts)
+        # Nothing of it is kept, so nothing has to end in order: the kernel ends the whole node with its first process.
+        self._stop(facts, orderly=False)
         if self.layout.directory.exists():
             shutil.rmtree(self.layout.directory)
 
-    def _stop(self, facts: Mapping[str, Any]) -> None:
+    def _stop(self, facts: Mapping[str, Any], *, orderly: bool) -> None:
         if not self.journal.changes() and not self._leftovers():
             return
         _require_root("stop")
@@ -113,10 +114,11 @@ class Box:
         if runc and cgroups.is_frozen(self.layout.cgroup):
             runc.resume(self.layout.container)
         process = runc.process(self.layout.container) if runc else 0
-        with contextlib.suppress(ControlUnreachable, OSError):
-            Control(self.layout.control_socket).shutdown(GRACE)
+        if orderly:
+            with contextlib.suppress(ControlUnreachable, OSError):
+                Control(self.layout.control_socket).shutdown(GRACE)
         if process:
-            _end(process)
+            _end(process, patience=1 if orderly else 0)
         self._undo(facts)
 
     def _facts(self) -> dict[str, Any]:
@@ -230,9 +232,9 @@ def _alive(process: int) -> bool:
         return False
 
 
-def _end(process: int) -> None:
-    """Wait for the node's first process, whose shutdown is over; if it hangs, the kernel ends it and with it the whole node."""
-    deadline = time.monotonic() + 1
+def _end(process: int, *, patience: float) -> None:
+    """Wait for the node's first process to end; after that many seconds the kernel ends it, and with it the whole node."""
+    deadline = time.monotonic() + patience
     while _alive(process):
         if time.monotonic() > deadline:
             with contextlib.suppress(ProcessLookupError):
