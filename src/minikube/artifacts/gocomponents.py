@@ -16,8 +16,8 @@ GO_AT_LEAST = (1, 26, 6)
 """The newest `go` line among the wrappers' go.mod files: an older Go refuses them."""
 
 # Debugger symbols are stripped when linking anyway: not making them saves a sixth of the time and a fifth of the build cache.
-# Inlining is a quarter of the compiler's work and pays where a program spends its time: serving, encoding, caching, the standard library. These
-# packages are generated types and clients, and control logic that waits for something else to happen.
+# Inlining is a quarter of the compiler's work and pays where a program spends its time: serving, encoding, caching, the standard
+# library. These packages are generated types and clients, and control logic that waits for something else to happen.
 WITHOUT_INLINING = (
     *(
         "k8s.io/api/...",
@@ -50,7 +50,7 @@ class Program(NamedTuple):
 
 
 class GoComponent(NamedTuple):
-    """Programs built together from one wrapper. `expected_seconds` is for two cores, everything before it in `after` compiled."""
+    """Programs built together from one wrapper. `expected_seconds` is for two cores, what it shares with those before it compiled."""
 
     name: str
     version: str
@@ -58,7 +58,6 @@ class GoComponent(NamedTuple):
     link_flags: tuple[str, ...] = ()
     cgo: bool = False
     expected_seconds: float = 10
-    after: tuple[str, ...] = ()
     """Recipes whose packages this one shares: started together, both would compile the same packages."""
     wrappers: Path = WRAPPERS
 
@@ -89,20 +88,18 @@ def goarch() -> str:
 
 def go_components(versions: VersionSet) -> tuple[GoComponent, ...]:
     """Everything Go of a version set, the longest first."""
-    shared = (f"kubernetes-{versions.kubernetes}",)
     return (
         _kubernetes(versions.kubernetes),
         _containerd(versions.containerd),
         _runc(versions.runc),
         _cni_plugins(versions.cni_plugins),
-        GoComponent("coredns", versions.coredns, (Program("minikube.local/coredns", "coredns"),), expected_seconds=25, after=shared),
+        GoComponent("coredns", versions.coredns, (Program("minikube.local/coredns", "coredns"),), expected_seconds=25),
         GoComponent(
             "etcd",
             versions.etcd,
             (Program("go.etcd.io/etcd/server/v3", "etcd"),),
             link_flags=tuple(_set("go.etcd.io/etcd/api/v3/version", GitSHA=versions.etcd)),
             expected_seconds=15,
-            after=shared,
         ),
         GoComponent(
             "crictl",
@@ -110,14 +107,12 @@ def go_components(versions: VersionSet) -> tuple[GoComponent, ...]:
             (Program("sigs.k8s.io/cri-tools/cmd/crictl", "crictl"),),
             link_flags=tuple(_set("sigs.k8s.io/cri-tools/pkg/version", Version=versions.crictl)),
             expected_seconds=10,
-            after=shared,
         ),
         GoComponent(
             "storage-provisioner",
             versions.storage_provisioner,
             (Program("minikube.local/storage-provisioner", "storage-provisioner"),),
             expected_seconds=6,
-            after=shared,
         ),
     )
 

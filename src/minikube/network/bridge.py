@@ -36,7 +36,7 @@ def create(tools: NetworkTools, journal: Journal, name: str, subnet: IPv4Network
     """Make bridge and firewall table; both are replaced if a crash left them half made."""
     planned = changes(name, subnet)
     journal.record(*planned)
-    tools.ip(f"link del {name}\n", force=True) if Path(f"/sys/class/net/{name}").exists() else None
+    undo_bridge(tools, planned[-2])
     try:
         tools.ip(f"link add {name} type bridge\naddr add {gateway(subnet)} dev {name}\nlink set {name} up\n")
         tools.nft(_table(name, subnet))
@@ -48,12 +48,17 @@ def create(tools: NetworkTools, journal: Journal, name: str, subnet: IPv4Network
 
 def plug(tools: NetworkTools, *, bridge: str, cable: str, process: int) -> None:
     """Lead a cable from the bridge into the network namespace of a process, where it is called eth0."""
-    tools.ip(f"link add {cable} type veth peer name eth0 netns {process}\nlink set {cable} master {bridge} up\n")
+    try:
+        tools.ip(f"link add {cable} type veth peer name eth0 netns {process}\nlink set {cable} master {bridge} up\n")
+    except ProcessFailed as error:
+        raise Reason("IF_DEDICATED_NETWORK", f"the node could not be connected to its network: {error}") from error
 
 
 def undo_bridge(tools: NetworkTools, change: Change) -> None:
-    if Path(f"/sys/class/net/{change['name']}").exists():
-        tools.ip(f"link del {change['name']}\n", force=True)
+    """The cables too: they go with the node's namespace, but the kernel takes its time for that."""
+    names = [path.name for path in Path("/sys/class/net").glob(f"{change['name']}*")]
+    if names:
+        tools.ip("".join(f"link del {name}\n" for name in sorted(names, reverse=True)), force=True)
 
 
 def undo_firewall(tools: NetworkTools, change: Change) -> None:
