@@ -76,7 +76,7 @@ class ReaderWithCluster(Reader):
         tags = [f"{ctr} tag --force {ours} {theirs}" for theirs, ours in (STAND_INS | {OWN_IMAGE: HTTP}).items()]
         ssh = f"minikube ssh -p {profile} --"
         super().type(f"{ssh} '{' && '.join((f'{ctr} import -', *tags))}'", input=archive.read_bytes())
-        own = super().type(f"{ssh} '{ctr} export - {OWN_IMAGE} && {ctr} rm {OWN_IMAGE} >&2'")
+        own = super().type(f"{ssh} '{ctr} export --local - {OWN_IMAGE} && {ctr} rm {OWN_IMAGE} >&2'")
         (self.directory / "my-app.tar").write_bytes(own)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -50,10 +51,10 @@ class Place:
         return Answer(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
 
     def begin(self, *words: str) -> subprocess.Popen[str]:
-        """Start and leave running, in a process group of its own, as a shell would."""
+        """Start and leave running, in a process group of its own and open to Ctrl-C, as a shell would."""
         return subprocess.Popen(
             self.argv(words), env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, start_new_session=True,
+            text=True, start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
         )  # fmt: skip
 
 

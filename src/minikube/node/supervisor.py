@@ -125,7 +125,8 @@ def spawn(argv: list[str], stdio: Sequence[int], *, env: dict[str, str], cwd: st
         return pid
     try:
         signal.set_wakeup_fd(-1)
-        for number in (*SHUTDOWN_SIGNALS, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
+        # All of them: who started the node may have ignored some (`nohup` does), and that would be inherited for ever.
+        for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
             signal.signal(number, signal.SIG_DFL)
         if tty:
             os.login_tty(stdio[0])
