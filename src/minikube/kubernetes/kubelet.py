@@ -43,7 +43,7 @@ def kubelet_configuration(spec: ClusterSpec) -> dict[str, Any]:
         "serializeImagePulls": False,
         "staticPodPath": MANIFESTS_DIRECTORY,
         # A static pod whose object the API server refused in its first second would be missing there for the default of a whole minute.
-        "syncFrequency": "5s",
+        "syncFrequency": "20s",
         # Ours, signed by the cluster's authority: otherwise the kubelet makes a self-signed RSA one while everything else is starting.
         "tlsCertFile": f"{CERTIFICATES_DIRECTORY}/kubelet.crt",
         "tlsPrivateKeyFile": f"{CERTIFICATES_DIRECTORY}/kubelet.key",
