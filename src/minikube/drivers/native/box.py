@@ -58,6 +58,10 @@ class Box:
                 "limits": limits._asdict(),
                 "cgroup": self.layout.cgroup,
             }
+            # Besides the journal: what cannot be told from the host's state must survive the loss of one file.
+            facts["settings"] = [
+                change for change in bridge.changes(self.layout.bridge, IPv4Network(facts["subnet"])) if change["kind"] == "sysctl"
+            ]
             write_durably(self.layout.facts, json.dumps(facts, indent=2) + "\n")
             bridge.create(tools, self.journal, self.layout.bridge, IPv4Network(facts["subnet"]))
         bundle.write_root(self.layout)
@@ -107,7 +111,7 @@ class Box:
             shutil.rmtree(self.layout.directory)
 
     def _stop(self, facts: Mapping[str, Any], *, orderly: bool) -> None:
-        if not self.journal.changes() and not self._leftovers():
+        if not self.journal.changes() and not self._leftovers(facts):
             return
         _require_root("stop")
         runc = self._runc(facts)
@@ -165,13 +169,14 @@ class Box:
             advice="Run: minikube start --download-only, then the same command again.",
         )
 
-    def _leftovers(self) -> list[Change]:
+    def _leftovers(self, facts: Mapping[str, Any]) -> list[Change]:
         """What is on the host under our names without being in the journal: somebody removed that file."""
         found: list[Change] = []
         if self.journal.changes():
             return found
         if Path(f"/sys/class/net/{self.layout.bridge}").exists():
             found += [
+                *facts.get("settings", []),
                 {"kind": "bridge", "name": self.layout.bridge, "address": "?"},
                 {"kind": "firewall", "family": "ip", "name": self.layout.bridge},
             ]
@@ -180,7 +185,7 @@ class Box:
         return found
 
     def _undo(self, facts: Mapping[str, Any]) -> None:
-        leftovers = self._leftovers()
+        leftovers = self._leftovers(facts)
         if leftovers:
             self.journal.record(*leftovers)
         if not self.journal.changes():
