@@ -84,7 +84,7 @@ def test_ssh_gives_a_real_shell_on_a_terminal(cluster: Cluster) -> None:
         terminal.type("tty; stty size; whoami\n")
         assert re.search(r"/dev/pts/\d+\r?\n33 121\r?\nroot", terminal.read_until(r"\n33 121\r?\nroot"))
         # The program in there, not the command out here, hears Ctrl-C.
-        terminal.type("echo begun; sleep 100\n")
+        terminal.type("sh -c 'echo begun; exec sleep 100'\n")
         terminal.read_until(r"\nbegun\r?\n")
         terminal.type("\x03")
         terminal.read_until(r"\^C\r?\n.*[#$] $")
