@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -80,13 +82,12 @@ class Boot:
         return graph
 
     def graph_of_running(self) -> Graph:
-        """For a node that runs: see that all is as it should be, and mend what is not."""
+        """For a running node that fits: its objects are there, so see that all is well."""
         graph = Graph()
         graph.step("look at the node", self.inspect)
         graph.step("write kubeconfig", self.write_kubeconfig, needs=("look at the node",))
         graph.step("API server answers", self.wait_for_api, needs=("look at the node",))
-        graph.step("create objects", self.create_objects, needs=("API server answers",))
-        graph.step("wait for pods", self.wait_for_cluster, needs=("create objects", "write kubeconfig"))
+        graph.step("wait for pods", self.wait_for_cluster, needs=("API server answers", "write kubeconfig"))
         return graph
 
     def fits(self) -> bool:
@@ -112,9 +113,10 @@ class Boot:
     def write_certificates(self) -> None:
         self.report.step("Generating certificates", "Generating certificates and keys ...", style="sub")
         authorities = ensure_authorities()
+        identity = specification.identity(self.config, self.node)
         tree = self.driver.tree()
         ensure_cluster_certificates(
-            specification.identity(self.config, self.node),
+            identity,
             node_directory=tree / CERTIFICATES_DIRECTORY.lstrip("/"),
             authorities=authorities,
         )
@@ -125,7 +127,7 @@ class Boot:
             node_ip=self.spec.node_ip,
             port=self.spec.port,
             cluster_name=CLUSTER_NAME,
-            lifetime=specification.identity(self.config, self.node).lifetime,
+            lifetime=identity.lifetime,
         )
 
     def write_configuration(self) -> None:
@@ -164,7 +166,7 @@ class Boot:
         self.report.step("Configuring RBAC rules", "Configuring RBAC rules ...", style="sub")
         with self.api() as api:
             for obj in self._objects():
-                self._create(api, obj)
+                self._retry(partial(api.create_all, [obj]))
 
     def register(self) -> None:
         """kubeadm puts its own configuration, and what nodes that join need, into the cluster."""
@@ -241,10 +243,7 @@ class Boot:
             restrict_oom_score="CAP_SYS_RESOURCE" not in bounding_set(),
         )
 
-    def _create(self, api: Api, obj: dict[str, Any]) -> None:
-        self._retry(lambda: api.create_all([obj]))
-
-    def _retry(self, act: Any) -> None:
+    def _retry(self, act: Callable[[], object]) -> None:
         """In its first second the API server refuses some requests that it will take soon (namespaces, address ranges, the node)."""
         while True:
             try:

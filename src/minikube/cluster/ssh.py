@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
@@ -16,4 +15,4 @@ def ssh(profile: str, argv: Sequence[str], node: str = "") -> int:
     if not argv:
         return target.attach(["/bin/bash", "--login"], tty=terminal)
     # One command line for a shell, as ssh has it: `minikube ssh -- 'ls | wc -l'` and `minikube ssh ls /` both work.
-    return target.attach(["/bin/bash", "--login", "-c", " ".join(argv)], tty=terminal and os.isatty(0))
+    return target.attach(["/bin/bash", "--login", "-c", " ".join(argv)], tty=terminal)

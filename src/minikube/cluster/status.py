@@ -43,17 +43,6 @@ def status(profile: str, node: str | None = None) -> list[NodeStatus]:
     return [NodeStatus(profile, host, kubelet, apiserver, _kubeconfig(found, state))]
 
 
-def require_apiserver(profile: str) -> None:
-    """Exit code 103 unless the API server answers."""
-    from minikube.output import notready
-
-    apiserver = status(profile)[0].APIServer
-    if apiserver == "Paused":
-        raise notready.apiserver_paused(profile)
-    if apiserver != "Running":
-        raise notready.apiserver_not_running(profile, apiserver)
-
-
 def _components(found: Glance, machine: Driver, state: str) -> tuple[str, str]:
     """Kubelet and API server: the supervisor knows the one, the other is asked itself."""
     if state == "Paused":

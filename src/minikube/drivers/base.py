@@ -41,10 +41,6 @@ class Node(ABC):
     def services(self) -> dict[str, dict[str, Any]]:
         """State of every service of a running node."""
 
-    @abstractmethod
-    def wait_for(self, services: Sequence[str], *, timeout: float) -> None:
-        """Return when these services are ready."""
-
 
 class Driver(ABC):
     """Makes, starts, stops and deletes the box of one node."""

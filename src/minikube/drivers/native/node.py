@@ -66,6 +66,3 @@ class NativeNode(Node):
     def services(self) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = self.control.status()["services"]
         return found
-
-    def wait_for(self, services: Sequence[str], *, timeout: float) -> None:
-        self.control.wait(list(services), timeout)

@@ -29,9 +29,6 @@ class Runc:
     def start(self, container: str) -> None:
         run(self._argv("start", container), timeout=30)
 
-    def pause(self, container: str) -> None:
-        run(self._argv("pause", container), timeout=30)
-
     def resume(self, container: str) -> None:
         run(self._argv("resume", container), timeout=30)
 
