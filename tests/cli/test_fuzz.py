@@ -61,11 +61,16 @@ def _run(words: list[str]) -> tuple[int, str]:
     return code, out.getvalue()
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Hostile values become paths (log_dir): they must not end up in the clone."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_flags(seed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path))
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
-    monkeypatch.chdir(tmp_path)
     pick = random.Random(seed)
     for _ in range(40):
         words = _words(pick)
