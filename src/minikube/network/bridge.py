@@ -14,6 +14,7 @@ from minikube.network.tools import NetworkTools
 from minikube.output.reason import Reason
 
 FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
+REDIRECTS = Path("/proc/sys/net/ipv4/conf/all/accept_redirects")
 
 
 def changes(name: str, subnet: IPv4Network) -> list[Change]:
@@ -41,7 +42,7 @@ def create(tools: NetworkTools, journal: Journal, name: str, subnet: IPv4Network
         tools.ip(f"link add {name} type bridge\naddr add {gateway(subnet)} dev {name}\nlink set {name} up\n")
         tools.nft(_table(name, subnet))
         if any(change["kind"] == "sysctl" for change in planned):
-            FORWARDING.write_text("1")
+            _set(FORWARDING, "1")
     except (ProcessFailed, OSError) as error:
         raise Reason("IF_DEDICATED_NETWORK", f"the network of this profile could not be made: {error}") from error
 
@@ -71,7 +72,15 @@ def undo_sysctl(change: Change) -> None:
     """Put a kernel setting back, unless somebody set it to something else since."""
     setting = Path("/proc/sys") / change["name"].replace(".", "/")
     if setting.read_text().strip() == change["after"]:
-        setting.write_text(change["before"])
+        _set(setting, change["before"])
+
+
+def _set(setting: Path, value: str) -> None:
+    """Change one setting and no other: with every change of forwarding the kernel turns redirects on or off as well."""
+    redirects = REDIRECTS.read_text()
+    setting.write_text(value)
+    if setting == FORWARDING:
+        REDIRECTS.write_text(redirects)
 
 
 @contextmanager
