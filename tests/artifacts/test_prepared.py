@@ -13,43 +13,64 @@ from minikube.artifacts.prepared import build_prepared_store, clone_store, priva
 from minikube.host.process import run
 from minikube.output.reason import Reason
 
+SNAPSHOTS = "io.containerd.snapshotter.v1.overlayfs/snapshots"
+SEEN_AT = "/usr/lib/layers"
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     root = tmp_path / "prepared"
-    (root / "snapshots/1/fs/bin").mkdir(parents=True)
-    (root / "snapshots/1/fs/tmp").mkdir()
-    (root / "snapshots/1/fs/tmp").chmod(0o1777)
-    (root / "snapshots/1/fs/bin/tool").write_bytes(b"tool" * 1000)
-    (root / "snapshots/1/fs/bin/alias").symlink_to("tool")
-    (root / "snapshots/1/work").mkdir(mode=0o711)
+    large, small = root / SNAPSHOTS / "1", root / SNAPSHOTS / "2"
+    (large / "fs/bin").mkdir(parents=True)
+    (large / "fs/tmp").mkdir()
+    (large / "fs/tmp").chmod(0o1777)
+    (large / "fs/bin/tool").write_bytes(b"tool" * (1 << 20))
+    (large / "fs/bin/alias").symlink_to("tool")
+    (large / "work").mkdir(mode=0o711)
+    (small / "fs").mkdir(parents=True)
+    (small / "fs/pause").write_bytes(b"pause")
     (root / "metadata.db").write_bytes(b"database")
     (root / "metadata.db").chmod(0o600)
     return root
 
 
-def test_files_are_shared_and_databases_are_not(store: Path, tmp_path: Path) -> None:
-    clone_store(store, tmp_path / "node")
-    assert (tmp_path / "node/snapshots/1/fs/bin/tool").samefile(store / "snapshots/1/fs/bin/tool")
-    assert not (tmp_path / "node/metadata.db").samefile(store / "metadata.db")
-    (tmp_path / "node/metadata.db").write_bytes(b"changed")
+def clone(store: Path, place: Path) -> tuple[Path, Path]:
+    """A node's store and the layers beside it."""
+    clone_store(store, place / "node", layers=place / "layers", seen_at=SEEN_AT)
+    return place / "node", place / "layers"
+
+
+def test_large_layers_are_shared_outside_the_nodes_store(store: Path, tmp_path: Path) -> None:
+    node, layers = clone(store, tmp_path)
+    assert (layers / "1/bin/tool").samefile(store / SNAPSHOTS / "1/fs/bin/tool")
+    assert (node / SNAPSHOTS / "1/fs").readlink() == Path(SEEN_AT, "1")
+    assert not (layers / "2").exists()
+
+
+def test_what_the_node_can_write_to_is_its_own(store: Path, tmp_path: Path) -> None:
+    node, _ = clone(store, tmp_path)
+    (node / "metadata.db").write_bytes(b"changed")
+    (node / SNAPSHOTS / "2/fs/pause").write_bytes(b"changed")
     assert (store / "metadata.db").read_bytes() == b"database"
+    assert (store / SNAPSHOTS / "2/fs/pause").read_bytes() == b"pause"
+    assert [path for path in node.rglob("*") if path.is_file() and path.stat().st_nlink > 1] == []
 
 
 def test_links_modes_and_empty_directories_are_kept(store: Path, tmp_path: Path) -> None:
-    clone_store(store, tmp_path / "node")
-    node = tmp_path / "node"
-    assert (node / "snapshots/1/fs/bin/alias").readlink() == Path("tool")
-    assert (node / "snapshots/1/fs/tmp").stat().st_mode & 0o7777 == 0o1777
-    assert (node / "snapshots/1/work").stat().st_mode & 0o7777 == 0o711
+    node, layers = clone(store, tmp_path)
+    assert (layers / "1/bin/alias").readlink() == Path("tool")
+    assert (layers / "1/tmp").stat().st_mode & 0o7777 == 0o1777
+    assert (node / SNAPSHOTS / "1/work").stat().st_mode & 0o7777 == 0o711
     assert (node / "metadata.db").stat().st_mode & 0o7777 == 0o600
 
 
 def test_what_a_killed_clone_left_is_replaced(store: Path, tmp_path: Path) -> None:
     (tmp_path / "node.unfinished/snapshots").mkdir(parents=True)
     (tmp_path / "node.unfinished/rest").write_text("half")
-    clone_store(store, tmp_path / "node")
-    assert not (tmp_path / "node/rest").exists()
+    (tmp_path / "layers/9").mkdir(parents=True)
+    node, layers = clone(store, tmp_path)
+    assert not (node / "rest").exists()
+    assert not (layers / "9").exists()
     assert not (tmp_path / "node.unfinished").exists()
 
 
@@ -57,7 +78,7 @@ def test_a_store_in_use_is_not_overwritten(store: Path, tmp_path: Path) -> None:
     (tmp_path / "node").mkdir()
     (tmp_path / "node/images").write_text("mine")
     with pytest.raises(OSError, match="not empty"):
-        clone_store(store, tmp_path / "node")
+        clone(store, tmp_path)
     assert (tmp_path / "node/images").read_text() == "mine"
 
 
@@ -67,9 +88,10 @@ def test_another_file_system_gets_copies(store: Path) -> None:
     if other.parent.stat().st_dev == store.stat().st_dev:
         pytest.skip("the temporary directory is on the same file system")
     try:
-        clone_store(store, other)
-        assert (other / "snapshots/1/fs/bin/tool").read_bytes() == b"tool" * 1000
-        assert (other / "snapshots/1/fs/bin/alias").readlink() == Path("tool")
+        other.mkdir()
+        _, layers = clone(store, other)
+        assert (layers / "1/bin/tool").read_bytes() == b"tool" * (1 << 20)
+        assert (layers / "1/bin/alias").readlink() == Path("tool")
     finally:
         shutil.rmtree(other)
 
@@ -85,7 +107,7 @@ def binaries() -> Path:
 @pytest.fixture
 def archive(tmp_path: Path) -> tuple[Path, Path]:
     tool = tmp_path / "tool"
-    tool.write_bytes(os.urandom(100_000))
+    tool.write_bytes(os.urandom(2_000_000))
     tool.chmod(0o755)
     layer = (Entry("usr/bin/tool", source=tool),)
     write_archive(
@@ -112,7 +134,7 @@ def test_a_clone_of_a_prepared_store_has_the_images(binaries: Path, archive: tup
         pinned=["registry.example/a:v1"],
         share={"usr/bin/tool": tool},
     )
-    clone_store(tmp_path / "prepared", tmp_path / "node")
+    _, layers = clone(tmp_path / "prepared", tmp_path)
 
     table = listed(binaries, tmp_path / "node", "images", "list")
     names = {line.split()[0]: line for line in table.splitlines()[1:]}
@@ -123,7 +145,7 @@ def test_a_clone_of_a_prepared_store_has_the_images(binaries: Path, archive: tup
 
     snapshots = listed(binaries, tmp_path / "node", "snapshots", "list").splitlines()[1:]
     assert len(snapshots) == 2  # the layer of both, and the second one of b
-    extracted = list((tmp_path / "node").glob("*overlayfs/snapshots/*/fs/usr/bin/tool"))
+    extracted = list(layers.glob("*/usr/bin/tool"))
     assert [path.samefile(tool) for path in extracted] == [True]
 
 

@@ -40,6 +40,7 @@ path = "{scratch}/opt"
 """
 
 _START_SECONDS = 60
+_SMALL = 1 << 20  # bytes in a file
 
 
 def build_prepared_store(
@@ -74,12 +75,18 @@ def build_prepared_store(
         _share(destination, inside, source)
 
 
-def clone_store(prepared: Path, destination: Path) -> None:
-    """Give a node its own store: files as hard links, databases as copies. It is there whole or, after a crash, not at all."""
+def clone_store(prepared: Path, destination: Path, *, layers: Path, seen_at: str) -> None:
+    """Give a node its own store: databases as copies, large image layers as hard links in `layers`, which the node sees at `seen_at`.
+
+    Linked files are one file with those of other clusters, so the node must not be able to write to what it sees at `seen_at`.
+    The store is there whole or, after a crash, not at all.
+    """
     unfinished = destination.with_name(f"{destination.name}.unfinished")
-    if unfinished.exists():
-        shutil.rmtree(unfinished)
-    _clone_directory(str(prepared), str(unfinished))
+    for left in (unfinished, layers):
+        if left.exists():
+            shutil.rmtree(left)
+    layers.mkdir(parents=True)
+    _clone_directory(str(prepared), str(unfinished), layers=(f"{prepared}/{_SNAPSHOTS}", str(layers), seen_at))
     unfinished.rename(destination)
 
 
@@ -126,18 +133,27 @@ def _share(store: Path, inside: str, source: Path) -> None:
                 link.replace(file)
 
 
-def _clone_directory(source: str, destination: str) -> None:
+def _clone_directory(source: str, destination: str, *, layers: tuple[str, str, str] | None, link: bool = False) -> None:
     os.mkdir(destination)  # noqa: PTH102 (strings all the way: this runs at every creation of a node)
     with os.scandir(source) as entries:
         for entry in entries:
             target = f"{destination}/{entry.name}"
-            if entry.is_dir(follow_symlinks=False):
-                _clone_directory(entry.path, target)
-            elif entry.name.endswith(".db"):
-                _copy(entry.path, target)
-            else:
+            if layers and entry.name == "fs" and source.startswith(layers[0]) and _is_large(entry.path):
+                number = os.path.basename(source)  # noqa: PTH119
+                _clone_directory(entry.path, f"{layers[1]}/{number}", layers=None, link=True)
+                os.symlink(f"{layers[2]}/{number}", target)  # noqa: PTH211
+            elif entry.is_dir(follow_symlinks=False):
+                _clone_directory(entry.path, target, layers=layers, link=link)
+            elif link:
                 _link_or_copy(entry.path, target)
+            else:
+                _copy(entry.path, target)
     _keep_attributes(source, destination)
+
+
+def _is_large(layer: str) -> bool:
+    """Small ones are copied: a pod in a user namespace needs the pause image on a file system that can map ids, which overlayfs cannot."""
+    return any(os.lstat(f"{directory}/{name}").st_size > _SMALL for directory, _, names in os.walk(layer) for name in names)
 
 
 def _link_or_copy(source: str, target: str) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from minikube.artifacts.components import Components
 from minikube.artifacts.prepared import clone_store
 from minikube.drivers.native import bundle, setup
-from minikube.drivers.native.layout import SUPERVISOR
+from minikube.drivers.native.layout import LAYERS, SUPERVISOR
 from minikube.drivers.native.runc import Runc
 from minikube.drivers.values import Limits
 from minikube.host import cgroups
@@ -73,7 +73,8 @@ class Box:
         target = self.layout.state("var/lib/containerd")
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
-            clone_store(Path(self._facts()["prepared_store"]), target)
+            layers = self.layout.images / LAYERS.lstrip("/")
+            clone_store(Path(self._facts()["prepared_store"]), target, layers=layers, seen_at=LAYERS)
 
     def start(self, metadata: Mapping[str, Any]) -> None:
         facts = self._facts()

@@ -67,6 +67,7 @@ def write_root(layout: Layout) -> None:
         layout.state(name).mkdir(parents=True, exist_ok=True)
     layout.state("root").chmod(0o700)
     layout.state("hostpath-provisioner").chmod(0o777)
+    (layout.images / "usr").mkdir(parents=True, exist_ok=True)
     layout.control_socket.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
@@ -77,7 +78,7 @@ def _mounts(layout: Layout, components: Components) -> list[dict[str, Any]]:
     def fresh(destination: str, kind: str, *options: str, source: str = "") -> dict[str, Any]:
         return {"destination": destination, "type": kind, "source": source or kind, "options": list(options)}
 
-    lower = ":".join(_escaped(path / "usr") for path in (components.node_binaries, components.node_image))
+    lower = ":".join(_escaped(path / "usr") for path in (layout.images, components.node_binaries, components.node_image))
     return [
         fresh("/proc", "proc"),
         fresh("/dev", "tmpfs", "nosuid", "strictatime", "mode=755", "size=65536k"),

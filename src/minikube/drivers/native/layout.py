@@ -10,6 +10,8 @@ from minikube.profiles.paths import machine_directory
 # Where the supervisor and what it reads are, in the node.
 SUPERVISOR = "/etc/minikube/supervisor.py"
 METADATA = "/etc/minikube/node.json"
+# Where image layers are, in the node: below /usr, which is an overlay, so that nobody in there can write to them.
+LAYERS = "/usr/lib/minikube/layers"
 
 
 class Layout:
@@ -40,6 +42,11 @@ class Layout:
     @property
     def root(self) -> Path:
         return self.directory / "bundle" / "rootfs"
+
+    @property
+    def images(self) -> Path:
+        """What a node sees in its /usr besides the node image: its image layers. Not below `state`: the node cannot write here."""
+        return self.directory / "images"
 
     @property
     def runc_state(self) -> Path:
