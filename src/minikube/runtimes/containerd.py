@@ -61,6 +61,9 @@ disabled_plugins = [
 
     [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
       runtime_type = "io.containerd.runc.v2"
+      # Privileged containers get the devices of all others: the node itself has no more, and on cgroup v1 runc fails when asked for them.
+      privileged_without_host_devices = true
+      privileged_without_host_devices_all_devices_allowed = false
 
       [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
         SystemdCgroup = false

@@ -16,9 +16,9 @@ def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path))
     parts = Components("v1.37.1", *(tmp_path / name for name in ("image", "bin:aries", "prepared", "seed", "runc", "kubectl")))
 
-    def make(*, cgroup_v2: bool = True, **limits: float) -> dict[str, Any]:
+    def make(**limits: float) -> dict[str, Any]:
         chosen = Limits(**({"cpus": 0, "memory_mb": 0, "pids": 0} | limits))  # type: ignore[arg-type]
-        return bundle.configuration(Layout("box"), parts, chosen, cgroup_v2=cgroup_v2)
+        return bundle.configuration(Layout("box"), parts, chosen)
 
     return make
 
@@ -50,13 +50,6 @@ def test_limits_become_cgroup_limits(configuration: Any) -> None:
 
 def test_no_limit_means_no_entry(configuration: Any) -> None:
     assert set(configuration()["linux"]["resources"]) == {"devices"}
-
-
-def test_devices_are_denied_first_where_the_kernel_can_do_it(configuration: Any) -> None:
-    rules = configuration(cgroup_v2=True)["linux"]["resources"]["devices"]
-    assert rules[0] == {"allow": False, "access": "rwm"}
-    disks = [rule for rule in rules if rule.get("type") == "b" and rule["access"] != "m"]
-    assert disks == []
 
 
 def test_capabilities_that_reach_the_host_are_withheld(configuration: Any) -> None:

@@ -66,7 +66,7 @@ class Box:
             bridge.create(tools, self.journal, self.layout.bridge, IPv4Network(facts["subnet"]))
         bundle.write_root(self.layout)
         self._furnish(components)
-        specification = bundle.configuration(self.layout, components, limits, cgroup_v2=cgroups.is_v2())
+        specification = bundle.configuration(self.layout, components, limits)
         (self.layout.bundle / "config.json").write_text(json.dumps(specification))
 
     def fill(self) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import resource
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from minikube.artifacts.components import Components
+from minikube.drivers.native import rights
 from minikube.drivers.native.layout import METADATA, SUPERVISOR, Layout
 from minikube.drivers.values import Limits
 from minikube.host.capabilities import bounding_set
@@ -18,16 +17,10 @@ WRITABLE = ("etc", "var", "opt", "root", "home", "srv", "mnt")
 # Persistent although below /tmp: where upstream's storage provisioner keeps volumes, and people's scripts look for them.
 VOLUMES = "/tmp/hostpath-provisioner"  # noqa: S108 - a path inside the node
 
-# No kubelet needs to load modules, talk to hardware, reboot, set the clock or change the host's security policy.
-WITHHELD = {
-    *("CAP_SYS_MODULE", "CAP_SYS_RAWIO", "CAP_SYS_BOOT", "CAP_SYS_TIME", "CAP_WAKE_ALARM", "CAP_BLOCK_SUSPEND"),
-    *("CAP_MAC_ADMIN", "CAP_MAC_OVERRIDE", "CAP_AUDIT_CONTROL", "CAP_AUDIT_READ"),
-}
 
-
-def configuration(layout: Layout, components: Components, limits: Limits, *, cgroup_v2: bool) -> dict[str, Any]:
+def configuration(layout: Layout, components: Components, limits: Limits) -> dict[str, Any]:
     """The bundle's config.json."""
-    capabilities = [name for name in bounding_set() if name not in WITHHELD]
+    capabilities = rights.capabilities(bounding_set())
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     return {
         "ociVersion": "1.2.0",
@@ -47,8 +40,8 @@ def configuration(layout: Layout, components: Components, limits: Limits, *, cgr
             "namespaces": [{"type": kind} for kind in ("pid", "ipc", "uts", "mount", "cgroup", "network")],
             "cgroupsPath": layout.cgroup,
             "rootfsPropagation": "shared",
-            "devices": _devices(),
-            "resources": _resources(limits, cgroup_v2=cgroup_v2),
+            "devices": rights.device_files(),
+            "resources": _resources(limits),
             "readonlyPaths": ["/proc/sysrq-trigger", "/proc/irq", "/proc/bus"],
             "maskedPaths": ["/proc/kcore", "/proc/keys", "/proc/timer_list", "/sys/firmware"],
         },
@@ -101,20 +94,8 @@ def _escaped(path: Path) -> str:
     return str(path).replace("\\", "\\\\").replace(":", "\\:").replace(",", "\\,")
 
 
-def _devices() -> list[dict[str, Any]]:
-    """The kubelet's OOM watcher reads /dev/kmsg, pods with FUSE file systems need /dev/fuse. runc adds null, zero, tty and the like."""
-    devices = []
-    for path in ("/dev/kmsg", "/dev/fuse"):
-        if Path(path).exists():
-            number = Path(path).stat().st_rdev
-            devices.append(
-                {"path": path, "type": "c", "major": os.major(number), "minor": os.minor(number), "fileMode": 0o666, "uid": 0, "gid": 0}
-            )
-    return devices
-
-
-def _resources(limits: Limits, *, cgroup_v2: bool) -> dict[str, Any]:
-    resources: dict[str, Any] = {"devices": _device_rules(cgroup_v2=cgroup_v2)}
+def _resources(limits: Limits) -> dict[str, Any]:
+    resources: dict[str, Any] = {"devices": rights.device_rules()}
     if limits.memory_mb:
         resources["memory"] = {"limit": limits.memory_mb << 20}
     if limits.cpus:
@@ -122,16 +103,3 @@ def _resources(limits: Limits, *, cgroup_v2: bool) -> dict[str, Any]:
     if limits.pids:
         resources["pids"] = {"limit": limits.pids}
     return resources
-
-
-def _device_rules(*, cgroup_v2: bool) -> list[Mapping[str, Any]]:
-    if not cgroup_v2:
-        # On v1 a group below a restricted one may not be opened up again, and runc opens one for every privileged pod (kube-proxy is one).
-        return [{"allow": True, "access": "rwm"}]
-    rules: list[Mapping[str, Any]] = [{"allow": False, "access": "rwm"}]
-    rules += [{"allow": True, "type": kind, "access": "m"} for kind in ("b", "c")]
-    # memory devices, ttys, pseudo terminals, kmsg, fuse, tun: by number, as runc's own default list has them.
-    for major, minor in ((1, 3), (1, 5), (1, 7), (1, 8), (1, 9), (1, 11), (5, 0), (5, 1), (5, 2), (10, 229), (10, 200)):
-        rules.append({"allow": True, "type": "c", "major": major, "minor": minor, "access": "rwm"})
-    rules.append({"allow": True, "type": "c", "major": 136, "access": "rwm"})
-    return rules
