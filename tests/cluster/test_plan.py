@@ -7,10 +7,13 @@ import pytest
 
 from minikube.cli.flags import GLOBAL_FLAGS
 from minikube.cli.startflags import START_FLAGS
-from minikube.cluster.plan import plan
+from minikube.cluster.plan import plan, plan_sizes
+from minikube.drivers.registry import definition
+from minikube.drivers.values import Machine
 from minikube.output.reason import Reason
-from minikube.output.report import Report
 from minikube.profiles.settings import Settings
+
+MACHINE = Machine(cpus=4, memory_mb=16384, cgroup_v2=True, capabilities=frozenset(), resolv_conf="")
 
 
 @pytest.fixture(autouse=True)
@@ -23,8 +26,11 @@ def settings(**given: Any) -> Settings:
     return Settings(flags, {name.replace("_", "-"): value for name, value in given.items()})
 
 
-def planned(**given: Any) -> Any:
-    return plan(settings(**given), None, Report("start"))
+def planned(existing: Any = None, **given: Any) -> Any:
+    chosen = settings(**given)
+    config = plan(chosen, existing, definition("none"))
+    plan_sizes(chosen, config, MACHINE, fresh=existing is None)
+    return config
 
 
 def test_the_defaults_make_a_native_cluster_of_the_newest_version() -> None:
@@ -38,18 +44,11 @@ def test_the_defaults_make_a_native_cluster_of_the_newest_version() -> None:
     assert config.VerifyComponents == {"apiserver": True, "system_pods": True}
 
 
-@pytest.mark.parametrize("driver", ["none", "native"])
-def test_both_names_of_the_native_driver(driver: str) -> None:
-    assert planned(driver=driver).Driver == "none"
-
-
 @pytest.mark.parametrize(
     ("given", "id", "code"),
     [
         ({"nodes": 2}, "DRV_UNSUPPORTED_MULTINODE", 51),
         ({"ha": True}, "DRV_UNSUPPORTED_MULTINODE", 51),
-        ({"driver": "docker"}, "MK_UNIMPLEMENTED", 16),
-        ({"driver": "fantasy"}, "DRV_UNSUPPORTED", 56),
         ({"container_runtime": "docker"}, "MK_UNIMPLEMENTED", 16),
         ({"container_runtime": "fantasy"}, "MK_USAGE", 14),
         ({"cni": "calico"}, "MK_UNIMPLEMENTED", 16),
@@ -71,7 +70,7 @@ def test_what_cannot_work_is_refused_with_upstreams_codes(given: dict[str, Any],
 
 def test_an_existing_cluster_keeps_what_the_user_does_not_change() -> None:
     before = planned(memory="2500mb", kubernetes_version="v1.36.4", extra_config=["kubelet.max-pods=50"])
-    after = plan(settings(cpus="2"), before, Report("start"))
+    after = planned(before, cpus="2")
     assert after.Memory == 2500
     assert after.KubernetesConfig.KubernetesVersion == "v1.36.4"
     assert [option.Key for option in after.KubernetesConfig.ExtraOptions] == ["max-pods"]
@@ -79,13 +78,5 @@ def test_an_existing_cluster_keeps_what_the_user_does_not_change() -> None:
 
 def test_a_downgrade_is_refused() -> None:
     with pytest.raises(Reason) as refused:
-        plan(settings(kubernetes_version="v1.36.4"), planned(), Report("start"))
+        planned(planned(), kubernetes_version="v1.36.4")
     assert (refused.value.id, refused.value.exit_code) == ("K8S_DOWNGRADE_UNSUPPORTED", 106)
-
-
-def test_another_driver_for_an_existing_cluster_is_refused() -> None:
-    before = planned()
-    before.Driver = "somebody-elses"
-    with pytest.raises(Reason) as refused:
-        plan(settings(driver="native"), before, Report("start"))
-    assert (refused.value.id, refused.value.exit_code) == ("GUEST_DRIVER_MISMATCH", 81)

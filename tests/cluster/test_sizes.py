@@ -3,8 +3,9 @@
 import pytest
 
 from minikube.cluster import sizes
-from minikube.host import resources
 from minikube.output.reason import Reason
+
+CPUS, MEMORY = 4, 8192
 
 
 @pytest.mark.parametrize(
@@ -33,26 +34,26 @@ def test_nonsense_is_a_usage_error(text: str) -> None:
 
 def test_too_little_memory_is_refused_unless_forced() -> None:
     with pytest.raises(Reason) as refused:
-        sizes.parse_memory("1g", force=False)
+        sizes.parse_memory("1g", available=MEMORY, force=False)
     assert (refused.value.id, refused.value.exit_code) == ("RSRC_INSUFFICIENT_REQ_MEMORY", 23)
-    assert sizes.parse_memory("1g", force=True) == 1024
+    assert sizes.parse_memory("1g", available=MEMORY, force=True) == 1024
 
 
 def test_more_memory_than_there_is_is_refused() -> None:
     with pytest.raises(Reason) as refused:
-        sizes.parse_memory("900t", force=False)
+        sizes.parse_memory("900t", available=MEMORY, force=False)
     assert refused.value.id == "RSRC_INSUFFICIENT_SYS_MEMORY"
 
 
 def test_no_limit_and_max() -> None:
-    assert sizes.parse_memory("no-limit", force=False) == 0
-    assert sizes.parse_memory("max", force=False) == resources.memory_mb()
-    assert sizes.parse_cpus("no-limit", force=False) == 0
-    assert sizes.parse_cpus("max", force=False) == resources.cpus()
+    assert sizes.parse_memory("no-limit", available=MEMORY, force=False) == 0
+    assert sizes.parse_memory("max", available=MEMORY, force=False) == MEMORY
+    assert sizes.parse_cpus("no-limit", available=CPUS, force=False) == 0
+    assert sizes.parse_cpus("max", available=CPUS, force=False) == CPUS
 
 
 @pytest.mark.parametrize(("text", "id"), [("1", "RSRC_INSUFFICIENT_CORES"), ("100000", "RSRC_INSUFFICIENT_CORES"), ("two", "MK_USAGE")])
 def test_cpus_that_cannot_be(text: str, id: str) -> None:
     with pytest.raises(Reason) as refused:
-        sizes.parse_cpus(text, force=False)
+        sizes.parse_cpus(text, available=CPUS, force=False)
     assert refused.value.id == id

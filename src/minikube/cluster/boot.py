@@ -14,26 +14,21 @@ from minikube import __version__
 from minikube.addons import storage
 from minikube.artifacts.catalogue import VersionSet
 from minikube.artifacts.components import Components
-from minikube.cluster import context, kubectl, specification
+from minikube.cluster import certificates, context, kubectl, specification
 from minikube.cluster.nodefiles import node_files
 from minikube.cluster.services import metadata
 from minikube.cluster.steps import Graph
 from minikube.drivers.base import Driver, Node
 from minikube.drivers.values import File
-from minikube.host.capabilities import bounding_set
 from minikube.kubernetes import health
 from minikube.kubernetes.api import Api, ApiError, ApiUnreachable
-from minikube.kubernetes.certificates import ensure_authorities, ensure_cluster_certificates
 from minikube.kubernetes.clusterspec import (
-    CERTIFICATES_DIRECTORY,
-    CLUSTER_NAME,
     ETCD_DIRECTORY,
     KUBEADM_FILE,
     KUBERNETES_DIRECTORY,
     SEED_DIRECTORY,
     ClusterSpec,
 )
-from minikube.kubernetes.componentconf import ensure_component_confs
 from minikube.kubernetes.coredns import coredns_objects
 from minikube.kubernetes.kubeadm import register_cluster_command
 from minikube.kubernetes.kubelet import kubelet_command
@@ -59,6 +54,7 @@ class Boot:
         self.versions = versions
         self.report = report
         self.deadline = time.monotonic() + config.StartHostTimeout / specification.NANOSECONDS
+        self.machine = driver.machine()
         self.node: Node
         self.spec: ClusterSpec
         self.files: dict[str, File] = {}
@@ -68,7 +64,7 @@ class Boot:
         """What depends on what. Everything else runs at once."""
         graph = Graph()
         graph.step("create the box", self.create)
-        graph.step("copy the images", self.driver.fill, needs=("create the box",))
+        graph.step("copy the images", self.fill, needs=("create the box",))
         graph.step("write certificates", self.write_certificates, needs=("create the box",))
         graph.step("write configuration", self.write_configuration, needs=("create the box",))
         graph.step("start the node", self.start_node, needs=("copy the images", "write certificates", "write configuration"))
@@ -93,9 +89,9 @@ class Boot:
     def fits(self) -> bool:
         """Whether a running node is what the configuration asks for; a start that was interrupted leaves one that is not."""
         self.node = self.driver.node()
-        self.spec = specification.cluster_spec(self.config, self.node)
+        self.spec = specification.cluster_spec(self.config, self.node, self.machine)
         self.files = self._node_files()
-        return self._registered() and self.driver.limits() == specification.limits(self.config)
+        return self._registered() and self.driver.limits() == specification.limits(self.config, self.machine)
 
     def inspect(self) -> None:
         """A running node keeps its box; certificates that expire soon are renewed."""
@@ -104,31 +100,18 @@ class Boot:
 
     def create(self) -> None:
         self.report.step("Running on Localhost", self._box_words(), style="running")
-        self.node = self.driver.create(self.components, specification.limits(self.config))
+        self.node = self.driver.create(self.components, specification.limits(self.config, self.machine), self.report.progress)
         for entry in self.config.Nodes or []:
             entry.IP = self.node.address
         profile_files.save(self.config)
-        self.spec = specification.cluster_spec(self.config, self.node)
+        self.spec = specification.cluster_spec(self.config, self.node, self.machine)
+
+    def fill(self) -> None:
+        self.driver.fill(self.report.progress)
 
     def write_certificates(self) -> None:
         self.report.step("Generating certificates", "Generating certificates and keys ...", style="sub")
-        authorities = ensure_authorities()
-        identity = specification.identity(self.config, self.node)
-        tree = self.driver.tree()
-        ensure_cluster_certificates(
-            identity,
-            node_directory=tree / CERTIFICATES_DIRECTORY.lstrip("/"),
-            authorities=authorities,
-        )
-        ensure_component_confs(
-            tree / KUBERNETES_DIRECTORY.lstrip("/"),
-            authority=authorities.cluster,
-            node_name=self.spec.node_name,
-            node_ip=self.spec.node_ip,
-            port=self.spec.port,
-            cluster_name=CLUSTER_NAME,
-            lifetime=identity.lifetime,
-        )
+        certificates.ensure(self.node, self.spec, specification.identity(self.config, self.node))
 
     def write_configuration(self) -> None:
         kubernetes = self.config.KubernetesConfig
@@ -151,7 +134,7 @@ class Boot:
         )
 
     def write_kubeconfig(self) -> None:
-        context.write(self.config, self.node.address)
+        context.write(self.config, self.node)
         link(Path(kubectl.binary(self.config.KubernetesConfig.KubernetesVersion)), self.components.kubectl)
 
     def wait_for_api(self) -> None:
@@ -206,7 +189,7 @@ class Boot:
         """A connection of its own for each step: steps run side by side."""
         directory = profile_directory(self.config.Name)
         return Api(
-            f"https://{self.node.address}:{self.config.APIServerPort}",
+            context.server(self.config, self.node),
             authority=home() / "ca.crt",
             certificate=directory / "client.crt",
             key=directory / "client.key",
@@ -240,7 +223,7 @@ class Boot:
             self.spec,
             self.node,
             pause_image=f"registry.k8s.io/pause:{self.versions.pause}",
-            restrict_oom_score="CAP_SYS_RESOURCE" not in bounding_set(),
+            machine=self.machine,
         )
 
     def _retry(self, act: Callable[[], object]) -> None:
@@ -262,7 +245,7 @@ class Boot:
         return self._registered() and self.node.read(f"{KUBERNETES_DIRECTORY}/manifests/etcd.yaml") is not None
 
     def _database_is_new(self) -> bool:
-        return not (self.driver.tree() / ETCD_DIRECTORY.lstrip("/") / "member").exists()
+        return not self.node.exists(f"{ETCD_DIRECTORY}/member")
 
     def _seconds_left(self) -> float:
         return max(self.deadline - time.monotonic(), 1.0)
@@ -274,7 +257,7 @@ class Boot:
     def _box_words(self) -> str:
         cpus = self.config.CPUs or "no limit on"
         memory = f"{self.config.Memory}MB" if self.config.Memory else "no limit"
-        return f"Running natively on this host (CPUs={cpus}, Memory={memory}) ..."
+        return f"Running {self.driver.where} (CPUs={cpus}, Memory={memory}) ..."
 
 
 def link(place: Path, target: Path) -> None:

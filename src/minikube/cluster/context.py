@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from minikube import __version__
 from minikube.cluster import existing
+from minikube.drivers.base import Node
 from minikube.kubernetes import kubeconfig
 from minikube.output import notready
 from minikube.profiles.clusterconfig import ClusterConfig
@@ -17,15 +18,21 @@ def update(profile: str) -> bool:
     config = load(profile)
     if config is None:
         raise notready.profile_not_found(profile)
-    return write(config, node.address)
+    return write(config, node)
 
 
-def write(config: ClusterConfig, address: str) -> bool:
+def server(config: ClusterConfig, node: Node) -> str:
+    """The URL under which this host reaches the API server."""
+    address, port = node.forward(config.APIServerPort)
+    return f"https://{address}:{port}"
+
+
+def write(config: ClusterConfig, node: Node) -> bool:
     directory = profile_directory(config.Name)
     return kubeconfig.merge(
         kubeconfig.Entry(
             profile=config.Name,
-            server=f"https://{address}:{config.APIServerPort}",
+            server=server(config, node),
             authority=home() / "ca.crt",
             certificate=directory / "client.crt",
             key=directory / "client.key",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Sequence
 
 from minikube.kubernetes import kubeconfig
+from minikube.output.reason import Reason
 from minikube.output.report import Report
 from minikube.profiles import profile as profile_files
+from minikube.profiles.glance import glance
 from minikube.profiles.locks import lock_file, profile_lock
 from minikube.profiles.paths import home, machine_directory
 
@@ -25,8 +28,6 @@ def delete(profiles: Sequence[str], report: Report, *, purge: bool = False) -> N
 
 
 def _delete_one(profile: str, report: Report) -> None:
-    from minikube.drivers.registry import driver_for
-
     machine = profile_files.machine_name(profile)
     known = profile_files.exists(profile)
     if not known and not machine_directory(machine).exists():
@@ -34,12 +35,26 @@ def _delete_one(profile: str, report: Report) -> None:
         kubeconfig.remove(profile)
         return
     report.step("Deleting", f'Deleting "{profile}" ...')
-    # The machine's own files say what is on the host; a damaged or missing profile file must not stand in the way.
-    driver_for("none", machine).delete()
+    _delete_machine(profile, machine)
     profile_files.delete(profile)
     kubeconfig.remove(profile)
     _forget_as_active(profile)
     report.step("Done", f'Removed all traces of the "{profile}" cluster.')
+
+
+def _delete_machine(profile: str, machine: str) -> None:
+    """The machine's own files say whose it is; a damaged or missing profile file must not stand in the way."""
+    from minikube.drivers import machinefile
+    from minikube.drivers.registry import driver_for
+
+    name = machinefile.driver_name(machine)
+    if not name:
+        with contextlib.suppress(Reason):
+            found = glance(profile)
+            name = found.driver if found else ""
+    driver_for(name or "none", machine).delete()
+    # The driver has removed what is its own; what was kept about the machine goes last, so that a failure can be tried again.
+    shutil.rmtree(machine_directory(machine), ignore_errors=True)
 
 
 def _forget_as_active(profile: str) -> None:

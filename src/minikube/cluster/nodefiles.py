@@ -5,18 +5,18 @@ from __future__ import annotations
 import uuid
 
 from minikube.drivers.base import Node
-from minikube.drivers.values import File
+from minikube.drivers.values import File, Machine
 from minikube.kubernetes.clusterspec import CONTROL_PLANE_NAME, KUBEADM_FILE, KUBELET_FILE, PATCHES_DIRECTORY, ClusterSpec
 from minikube.kubernetes.kubeadm import dump_yaml, kubeadm_documents, static_pod_patches
 from minikube.kubernetes.kubelet import kubelet_configuration
-from minikube.network.resolvers import node_resolv_conf
 from minikube.runtimes import containerd
 
 HOST_NAME = "host.minikube.internal"
 
 
-def node_files(spec: ClusterSpec, node: Node, *, pause_image: str, restrict_oom_score: bool) -> dict[str, File]:
+def node_files(spec: ClusterSpec, node: Node, *, pause_image: str, machine: Machine) -> dict[str, File]:
     """Path in the node to content."""
+    restrict_oom_score = "CAP_SYS_RESOURCE" not in machine.capabilities
     texts = {
         KUBEADM_FILE: kubeadm_documents(spec),
         KUBELET_FILE: dump_yaml(kubelet_configuration(spec)),
@@ -25,7 +25,7 @@ def node_files(spec: ClusterSpec, node: Node, *, pause_image: str, restrict_oom_
         "/etc/cni/net.d/1-k8s.conflist": containerd.cni_configuration(spec.pod_network),
         "/etc/crictl.yaml": f"runtime-endpoint: {spec.cri_socket}\nimage-endpoint: {spec.cri_socket}\n",
         "/etc/hostname": f"{spec.node_name}\n",
-        "/etc/resolv.conf": node_resolv_conf(),
+        "/etc/resolv.conf": machine.resolv_conf,
         "/etc/hosts": hosts(node.read("/etc/hosts") or b"", spec, node.gateway),
     }
     if node.read("/etc/machine-id") is None:

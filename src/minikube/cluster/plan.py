@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from minikube.artifacts import catalogue
 from minikube.cluster import sizes
-from minikube.drivers.registry import canonical_name
+from minikube.drivers.definition import Definition
+from minikube.drivers.values import Machine
 from minikube.kubernetes import health
 from minikube.kubernetes.extraconfig import parse_extra_config, parse_feature_gates
 from minikube.output.reason import Reason
-from minikube.output.report import Report
 from minikube.profiles.clusterconfig import ClusterConfig, ExtraOption, Node, new_cluster_config
 from minikube.profiles.settings import Settings
 
@@ -16,20 +16,11 @@ RUNTIMES = {"": "containerd", "containerd": "containerd"}
 NOT_BUILT_RUNTIMES = ("docker", "cri-o", "crio")
 
 
-def plan(settings: Settings, existing: ClusterConfig | None, report: Report) -> ClusterConfig:
-    """The configuration to start with. An existing cluster keeps its own wherever the user did not say otherwise."""
+def plan(settings: Settings, existing: ClusterConfig | None, driver: Definition) -> ClusterConfig:
+    """The configuration to start with, but for its sizes. An existing cluster keeps its own wherever the user did not say otherwise."""
     _refuse_what_is_not_built(settings)
-    driver = canonical_name(settings.get("driver") or settings.get("vm-driver"))
     config = existing or new_cluster_config(settings.profile)
-    if existing and settings.changed("driver") and driver != existing.Driver:
-        raise Reason(
-            "GUEST_DRIVER_MISMATCH",
-            f'The existing "{config.Name}" cluster was created using the "{existing.Driver}" driver, '
-            f'which is incompatible with requested "{driver}" driver.',
-            advice=f"Delete the existing '{config.Name}' cluster using: 'minikube delete -p {config.Name}', or use another profile.",
-        )
-    config.Driver = driver
-    _sizes(settings, config, fresh=existing is None)
+    config.Driver = driver.name
     _kubernetes(settings, config, existing)
     config.VerifyComponents = health.parse_wait(settings.get("wait"))
     for flag, field in (("keep-context", "KeepContext"), ("embed-certs", "EmbedCerts"), ("disable-coredns-log", "DisableCoreDNSLog")):
@@ -60,12 +51,13 @@ def _refuse_what_is_not_built(settings: Settings) -> None:
         raise Reason("MK_UNIMPLEMENTED", f"--cni={settings.get('cni')} is not built yet", advice="Use --cni=bridge.", exit_code=16)
 
 
-def _sizes(settings: Settings, config: ClusterConfig, *, fresh: bool) -> None:
+def plan_sizes(settings: Settings, config: ClusterConfig, machine: Machine, *, fresh: bool) -> None:
+    """`--cpus` and `--memory`, checked against what the machine has."""
     force = bool(settings.get("force"))
     if fresh or settings.changed("cpus"):
-        config.CPUs = sizes.parse_cpus(str(settings.get("cpus")), force=force)
+        config.CPUs = sizes.parse_cpus(str(settings.get("cpus")), available=machine.cpus, force=force)
     if fresh or settings.changed("memory"):
-        config.Memory = sizes.parse_memory(str(settings.get("memory")), force=force)
+        config.Memory = sizes.parse_memory(str(settings.get("memory")), available=machine.memory_mb, force=force)
 
 
 def _kubernetes(settings: Settings, config: ClusterConfig, existing: ClusterConfig | None) -> None:

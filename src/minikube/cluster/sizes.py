@@ -1,10 +1,9 @@
-"""`--cpus` and `--memory`: what users write, checked against what the host has."""
+"""`--cpus` and `--memory`: what users write, checked against what the machine has."""
 
 from __future__ import annotations
 
 import re
 
-from minikube.host import resources
 from minikube.output.reason import Reason
 
 MINIMUM_CPUS = 2
@@ -13,10 +12,10 @@ UNLIMITED = ("max", "no-limit")
 _UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
-def parse_cpus(text: str, *, force: bool) -> int:
+def parse_cpus(text: str, *, available: int, force: bool) -> int:
     """Whole CPUs; 0 for no limit."""
     if text in UNLIMITED:
-        return 0 if text == "no-limit" else resources.cpus()
+        return 0 if text == "no-limit" else available
     try:
         cpus = int(text)
     except ValueError:
@@ -27,23 +26,22 @@ def parse_cpus(text: str, *, force: bool) -> int:
             f"Requested cpu count {cpus} is less than the minimum allowed of {MINIMUM_CPUS}",
             advice="Use --cpus=2 or more, or --force to try all the same.",
         )
-    if cpus > resources.cpus() and not force:
+    if cpus > available and not force:
         raise Reason(
             "RSRC_INSUFFICIENT_CORES",
-            f"Requested cpu count {cpus} is greater than the available cpus of {resources.cpus()}",
-            advice=f"Use --cpus={resources.cpus()} or fewer.",
+            f"Requested cpu count {cpus} is greater than the available cpus of {available}",
+            advice=f"Use --cpus={available} or fewer.",
         )
     return cpus
 
 
-def parse_memory(text: str, *, force: bool) -> int:
+def parse_memory(text: str, *, available: int, force: bool) -> int:
     """Megabytes; 0 for no limit."""
     if text == "no-limit":
         return 0
-    available = resources.memory_mb()
     if text == "max":
         return available
-    megabytes = default_memory() if not text else size_in_mb(text, flag="memory")
+    megabytes = default_memory(available) if not text else size_in_mb(text, flag="memory")
     if megabytes < MINIMUM_MEMORY_MB and not force:
         raise Reason(
             "RSRC_INSUFFICIENT_REQ_MEMORY",
@@ -59,9 +57,9 @@ def parse_memory(text: str, *, force: bool) -> int:
     return megabytes
 
 
-def default_memory() -> int:
+def default_memory(available: int) -> int:
     """A quarter of the machine, between 3 and 6 GB, as upstream has it; never more than there is."""
-    return min(max(resources.memory_mb() // 4, 3072), 6144, resources.memory_mb())
+    return min(max(available // 4, 3072), 6144, available)
 
 
 def size_in_mb(text: str, *, flag: str) -> int:

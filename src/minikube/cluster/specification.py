@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from minikube.drivers.base import Node
-from minikube.drivers.values import Limits
-from minikube.host import cgroups, resources
+from minikube.drivers.values import Limits, Machine
 from minikube.kubernetes.certificates import Identity
 from minikube.kubernetes.clusterspec import ClusterSpec
 from minikube.kubernetes.extraconfig import ExtraOption, parse_feature_gates
@@ -17,16 +16,16 @@ NANOSECONDS = 10**9
 PIDS = 16384
 
 
-def limits(config: ClusterConfig) -> Limits:
-    """What the node may use. As many CPUs as the host has is no limit: a quota would only cost scheduling."""
-    cpus = config.CPUs if 0 < config.CPUs < resources.cpus() else 0
-    memory = config.Memory if 0 < config.Memory < resources.memory_mb() else 0
+def limits(config: ClusterConfig, machine: Machine) -> Limits:
+    """What the node may use. As many CPUs as the machine has is no limit: a quota would only cost scheduling."""
+    cpus = config.CPUs if 0 < config.CPUs < machine.cpus else 0
+    memory = config.Memory if 0 < config.Memory < machine.memory_mb else 0
     return Limits(cpus=cpus, memory_mb=memory, pids=PIDS)
 
 
-def cluster_spec(config: ClusterConfig, node: Node) -> ClusterSpec:
+def cluster_spec(config: ClusterConfig, node: Node, machine: Machine) -> ClusterSpec:
     kubernetes = config.KubernetesConfig
-    allowed = limits(config)
+    allowed = limits(config, machine)
     return ClusterSpec(
         version=kubernetes.KubernetesVersion,
         node_name=node.name,
@@ -38,11 +37,11 @@ def cluster_spec(config: ClusterConfig, node: Node) -> ClusterSpec:
         extra_options=tuple(ExtraOption(option.Component, option.Key, option.Value) for option in kubernetes.ExtraOptions or []),
         certificate_names=(*(kubernetes.APIServerNames or []), *(kubernetes.APIServerIPs or [])),
         certificate_hours=config.CertExpiration // (3600 * NANOSECONDS),
-        cgroup_v1=not cgroups.is_v2(),
+        cgroup_v1=not machine.cgroup_v2,
         memory_bytes=allowed.memory_mb << 20,
-        host_memory_bytes=resources.memory_mb() << 20,
+        host_memory_bytes=machine.memory_mb << 20,
         cpus=allowed.cpus,
-        host_cpus=resources.cpus(),
+        host_cpus=machine.cpus,
     )
 
 

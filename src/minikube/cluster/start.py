@@ -9,9 +9,10 @@ from minikube.artifacts import catalogue
 from minikube.artifacts.assembly import provide_components
 from minikube.cluster import steps
 from minikube.cluster.boot import Boot
-from minikube.cluster.plan import plan
+from minikube.cluster.driverchoice import choose
+from minikube.cluster.plan import plan, plan_sizes
+from minikube.drivers import machinefile
 from minikube.drivers.base import Driver
-from minikube.drivers.registry import driver_for
 from minikube.host import system
 from minikube.output.report import Report
 from minikube.profiles import profile as profile_files
@@ -28,8 +29,12 @@ def start(settings: Settings, report: Report) -> None:
     report.step("Initial Minikube Setup", f"{_prefix(profile)}minikube v{__version__} on {system.description()}", style="happy")
     with profile_lock(profile, command="start", on_wait=report.info):
         existing = profile_files.load(profile)
-        config = plan(settings, existing, report)
-        _say_driver(report, config, settings, existed=existing is not None)
+        definition = choose(settings, existing, report)
+        machine = profile_files.machine_name(profile)
+        config = plan(settings, existing, definition)
+        own = definition.configure(config, settings, machinefile.load(machine) if definition.keeps_configuration else {})
+        driver = definition.make(machine, own)
+        plan_sizes(settings, config, driver.machine(), fresh=existing is None)
         if settings.get("dry-run"):
             report.info("dry-run validation complete!", style="happy")
             return
@@ -39,7 +44,7 @@ def start(settings: Settings, report: Report) -> None:
         if settings.get("download-only"):
             report.info("Download complete!", style="check")
             return
-        driver = driver_for(config.Driver, profile_files.machine_name(profile))
+        machinefile.save(machine, definition.name, own)
         report.step("Starting Node", f'Starting "{profile}" primary control-plane node in "{profile}" cluster', style="thumbs-up")
         boot = Boot(config, driver, components, versions, report)
         _bring_up(boot, driver, settings, report)
@@ -70,16 +75,6 @@ def _bring_up(boot: Boot, driver: Driver, settings: Settings, report: Report) ->
     finally:
         if settings.get("timing"):
             report.info(steps.table(graph))
-
-
-def _say_driver(report: Report, config: ClusterConfig, settings: Settings, *, existed: bool) -> None:
-    if existed:
-        words = "Using the native driver based on existing profile"
-    elif settings.changed("driver") or settings.changed("vm-driver"):
-        words = "Using the native driver based on user configuration"
-    else:
-        words = "Automatically selected the native driver: Kubernetes in namespaces of this host, without a VM or a container engine"
-    report.step("Selecting Driver", words, style="sparkle")
 
 
 def _done(config: ClusterConfig, seconds: float) -> str:

@@ -38,12 +38,13 @@ def status(profile: str, node: str | None = None) -> list[NodeStatus]:
     state = machine.state()
     if state == "Nonexistent":
         return [NodeStatus(profile, state, state, state, state)]
-    kubelet, apiserver = _components(found, machine, state)
+    endpoint = (found.address, found.port) if state == "Stopped" else machine.node().forward(found.port)
+    kubelet, apiserver = _components(found, machine, state, endpoint)
     host = "Running" if state == "Paused" else state
-    return [NodeStatus(profile, host, kubelet, apiserver, _kubeconfig(found, state))]
+    return [NodeStatus(profile, host, kubelet, apiserver, _kubeconfig(found, state, endpoint))]
 
 
-def _components(found: Glance, machine: Driver, state: str) -> tuple[str, str]:
+def _components(found: Glance, machine: Driver, state: str, endpoint: tuple[str, int]) -> tuple[str, str]:
     """Kubelet and API server: the supervisor knows the one, the other is asked itself."""
     if state == "Paused":
         return "Stopped", "Paused"
@@ -53,12 +54,12 @@ def _components(found: Glance, machine: Driver, state: str) -> tuple[str, str]:
 
     service = machine.node().services().get("kubelet", {})
     kubelet = "Running" if service.get("state") in ("running", "ready") else "Stopped"
-    return kubelet, "Running" if is_healthy(found.name, found.address, found.port) else "Stopped"
+    return kubelet, "Running" if is_healthy(found.name, *endpoint) else "Stopped"
 
 
-def _kubeconfig(found: Glance, state: str) -> str:
+def _kubeconfig(found: Glance, state: str, endpoint: tuple[str, int]) -> str:
     if state == "Stopped":
         return "Stopped"
     from minikube.kubernetes import kubeconfig
 
-    return kubeconfig.state(found.name, f"https://{found.address}:{found.port}")
+    return kubeconfig.state(found.name, f"https://{endpoint[0]}:{endpoint[1]}")

@@ -1,4 +1,7 @@
-"""What the rest of the code sees of a driver: `Driver` makes boxes that hold nodes, `Node` is one of them."""
+"""What the rest of the code sees of a driver: `Driver` makes boxes that hold nodes, `Node` is one of them.
+
+docs/reference/driver-contract.md says more about each method, and `minikube.testing.driver_contract` tests it.
+"""
 
 from __future__ import annotations
 
@@ -7,52 +10,91 @@ from abc import ABC, abstractmethod
 TYPE_CHECKING = False  # typing's own takes milliseconds to import
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
     from typing import Any
 
     from minikube.artifacts.components import Components
-    from minikube.drivers.values import File, Limits, Result
+    from minikube.drivers.values import File, Limits, Machine, Result
+    from minikube.node.control import Control
+    from minikube.output.progress import Progress
 
 
 class Node(ABC):
-    """A place where a kubelet runs."""
+    """A place where a kubelet runs. Its files outlive a stop; commands and services need it to run."""
 
     name: str
     address: str
+    """How the node's own processes and pods know it; `forward` says how this host reaches it."""
     gateway: str
+    """Where processes of the node find the machine it stands on."""
+    control: Control
+    """The supervisor's socket, wherever it has been brought to on this host."""
 
     @abstractmethod
     def run(self, argv: Sequence[str], *, input: bytes | None = None, timeout: float | None = None) -> Result:
-        """Run a command in the node to its end."""
+        """Run a command in the node to its end; TimeoutError, and the command ended, when that takes too long."""
 
     @abstractmethod
     def attach(self, argv: Sequence[str], *, tty: bool) -> int:
-        """Run a command in the node on this process's own terminal or pipes; gives its exit code."""
+        """Run a command in the node on this process's own terminal or pipes, passing signals on; gives its exit code."""
 
     @abstractmethod
     def put(self, files: Mapping[str, File]) -> None:
-        """Write files into the node; it may be stopped."""
+        """Write files into the node, running or stopped, making the directories above them."""
 
     @abstractmethod
+    def get(self, *paths: str) -> dict[str, File]:
+        """Files of the node, running or stopped; a directory means every regular file below it. What is not there is left out."""
+
+    @abstractmethod
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or directory in the node, running or stopped."""
+
+    @abstractmethod
+    def forward(self, port: int) -> tuple[str, int]:
+        """Address and port at which this host reaches a TCP port of the node, known from create on, open while the node runs."""
+
     def read(self, path: str) -> bytes | None:
-        """A file of the node, or None; it may be stopped."""
+        """One file of the node, or None."""
+        found = self.get(path).get(path)
+        return None if found is None else found.content
 
-    @abstractmethod
     def services(self) -> dict[str, dict[str, Any]]:
-        """State of every service of a running node."""
+        """What the supervisor says of every service: state, pid, restarts, since, last_exit."""
+        found: dict[str, dict[str, Any]] = self.control.status()["services"]
+        return found
+
+    def start_services(self, *names: str) -> None:
+        self.control.start(*names)
+
+    def stop_services(self, *names: str) -> None:
+        """Returns when they have ended; they stay stopped until they are started."""
+        self.control.stop(*names)
+
+    def restart_services(self, *names: str) -> None:
+        self.control.restart(*names)
+
+    def wait_for_services(self, *names: str, timeout: float = 60.0) -> None:
+        """Returns when they are ready (without names: all that should run), raises ControlRefused when they are not in time."""
+        self.control.wait(names, timeout)
 
 
 class Driver(ABC):
-    """Makes, starts, stops and deletes the box of one node."""
+    """Makes, starts, stops and deletes the box of one machine. Making the object touches nothing."""
 
     name: str
+    where: str
+    """Where its nodes run, for people: `Running {where} (CPUs=2, …)`."""
 
     @abstractmethod
-    def create(self, components: Components, limits: Limits) -> Node:
-        """Make the box, stopped, with its addresses known; making one that exists only brings it up to date."""
+    def machine(self) -> Machine:
+        """The computer the box stands on, or will stand on."""
 
     @abstractmethod
-    def fill(self) -> None:
+    def create(self, components: Components, limits: Limits, progress: Progress) -> Node:
+        """Make the box, stopped, with its addresses known; one that exists is brought up to date, one that runs is left alone."""
+
+    @abstractmethod
+    def fill(self, progress: Progress) -> None:
         """Give a new node its images; may run beside everything that does not start services."""
 
     @abstractmethod
@@ -61,11 +103,11 @@ class Driver(ABC):
 
     @abstractmethod
     def start(self, metadata: Mapping[str, Any]) -> None:
-        """Start the box; the supervisor in it starts the services that the metadata lists."""
+        """Start the box; the supervisor in it starts the services that the metadata lists. One that runs is left alone."""
 
     @abstractmethod
     def stop(self) -> None:
-        """End every process of the node in order and undo what was changed on the host; data stays."""
+        """End every process of the node in order and undo what was changed on the machine; data stays."""
 
     @abstractmethod
     def delete(self) -> None:
@@ -81,8 +123,4 @@ class Driver(ABC):
 
     @abstractmethod
     def node(self) -> Node:
-        """The node of a box that was created before."""
-
-    @abstractmethod
-    def tree(self) -> Path:
-        """A directory of this host whose files the node finds below its own `/` when it starts."""
+        """The node of a box that was created before; GUEST_LOAD_HOST where there is none."""

@@ -26,3 +26,28 @@ class Result(NamedTuple):
     code: int
     stdout: bytes
     stderr: bytes
+
+
+class Machine(NamedTuple):
+    """The computer a box stands on: this host, or another one."""
+
+    cpus: int
+    memory_mb: int
+    cgroup_v2: bool
+    capabilities: frozenset[str]
+    """What can be granted to a node, as `CAP_…` names."""
+    resolv_conf: str
+    """For the node: only name servers that can be reached from there."""
+
+
+class DriverStatus(NamedTuple):
+    """Whether a driver can work here, and if not, why and how to mend it."""
+
+    installed: bool = True
+    healthy: bool = True
+    reason: str = ""
+    fix: str = ""
+    doc: str = ""
+    version: str = ""
+    id: str = ""
+    """The reason to end with, where PROVIDER_<DRIVER>_NOT_FOUND or _ERROR would say less."""

@@ -8,12 +8,10 @@ from typing import Any
 
 from minikube.artifacts.components import Components
 from minikube.drivers.native import rights
-from minikube.drivers.native.layout import METADATA, SUPERVISOR, Layout
+from minikube.drivers.native.layout import METADATA, SUPERVISOR, WRITABLE, Layout
 from minikube.drivers.values import Limits
 from minikube.host.capabilities import bounding_set
 
-# Directories of the node that are its own and survive a restart. The host's do not exist in there.
-WRITABLE = ("etc", "var", "opt", "root", "home", "srv", "mnt")
 # Persistent although below /tmp: where upstream's storage provisioner keeps volumes, and people's scripts look for them.
 VOLUMES = "/tmp/hostpath-provisioner"  # noqa: S108 - a path inside the node
 

@@ -16,34 +16,46 @@ from minikube.output.reason import Reason
 TYPE_CHECKING = False  # typing's own takes milliseconds to import
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
     from typing import Any
 
     from minikube.artifacts.components import Components
     from minikube.drivers.native.box import Box
-    from minikube.drivers.values import Limits
+    from minikube.drivers.values import Limits, Machine
+    from minikube.output.progress import Progress
 
 
 class NativeDriver(Driver):
     name = "none"
+    where = "natively on this host"
 
     def __init__(self, machine: str) -> None:
         self.layout = Layout(machine)
 
-    def create(self, components: Components, limits: Limits) -> NativeNode:
-        self._box().create(components, limits)
+    def machine(self) -> Machine:
+        from minikube.drivers.values import Machine
+        from minikube.host import resources
+        from minikube.host.capabilities import bounding_set
+        from minikube.network.resolvers import node_resolv_conf
+
+        granted = frozenset(bounding_set())
+        return Machine(resources.cpus(), resources.memory_mb(), cgroups.is_v2(), granted, node_resolv_conf())
+
+    def create(self, components: Components, limits: Limits, progress: Progress) -> NativeNode:
+        if self.state() not in ("Running", "Paused"):
+            self._box().create(components, limits)
         return self.node()
 
-    def fill(self) -> None:
+    def fill(self, progress: Progress) -> None:
         self._box().fill()
 
     def setup(self, *, service_address: str, api_port: int) -> list[dict[str, Any]]:
         from minikube.drivers.native import setup
 
-        return setup.commands(subnet=self.facts()["subnet"], service_address=service_address, api_port=api_port)
+        return setup.commands(subnet=self._created()["subnet"], service_address=service_address, api_port=api_port)
 
     def start(self, metadata: Mapping[str, Any]) -> None:
-        self._box().start(metadata)
+        if self.state() not in ("Running", "Paused"):
+            self._box().start(metadata)
 
     def stop(self) -> None:
         self._box().stop()
@@ -59,16 +71,13 @@ class NativeDriver(Driver):
         return "Running" if self.node().answers() else "Stopped"
 
     def node(self) -> NativeNode:
-        network = self.facts()["subnet"].partition("/")[0].rpartition(".")[0]
+        network = self._created()["subnet"].partition("/")[0].rpartition(".")[0]
         return NativeNode(self.layout, address=f"{network}.2", gateway=f"{network}.1")
 
     def limits(self) -> Limits:
         from minikube.drivers.values import Limits
 
-        return Limits(**self.facts()["limits"])
-
-    def tree(self) -> Path:
-        return self.layout.state("")
+        return Limits(**self._created()["limits"])
 
     def facts(self) -> dict[str, Any]:
         """What was decided when the machine was created; empty if it never was."""
@@ -82,6 +91,16 @@ class NativeDriver(Driver):
                 f"{self.layout.facts} is damaged: {error}",
                 advice="Restore it from a copy, or delete the profile (minikube delete) and start it again.",
             ) from error
+        return facts
+
+    def _created(self) -> dict[str, Any]:
+        facts = self.facts()
+        if "subnet" not in facts:
+            raise Reason(
+                "GUEST_LOAD_HOST",
+                f'The machine "{self.layout.machine}" does not exist: it was never made, or {self.layout.facts} was removed',
+                advice="Run `minikube start`.",
+            )
         return facts
 
     def _box(self) -> Box:

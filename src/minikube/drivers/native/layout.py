@@ -13,6 +13,9 @@ METADATA = "/etc/minikube/node.json"
 # Where image layers are, in the node: below /usr, which is an overlay, so that nobody in there can write to them.
 LAYERS = "/usr/lib/minikube/layers"
 
+# Directories of the node that are its own and survive a restart. The host's do not exist in there.
+WRITABLE = ("etc", "var", "opt", "root", "home", "srv", "mnt")
+
 
 class Layout:
     """Everything of a machine is below one directory; what it makes on the host carries `id`, unique on this host."""

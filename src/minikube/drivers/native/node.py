@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 
 from minikube.drivers.base import Node
-from minikube.drivers.native.layout import METADATA, Layout
+from minikube.drivers.native.layout import METADATA, WRITABLE, Layout
 from minikube.node.control import Control, ControlUnreachable
+from minikube.output.reason import Reason
 
 TYPE_CHECKING = False  # typing's own takes milliseconds to import
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from minikube.drivers.values import File, Result
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class NativeNode(Node):
     def __init__(self, layout: Layout, *, address: str, gateway: str) -> None:
         self._layout = layout
+        self._state = str(layout.state(""))
         self.name = layout.machine
         self.address = address
         self.gateway = gateway
@@ -34,26 +35,63 @@ class NativeNode(Node):
         return self.control.attach(list(argv), tty=tty)
 
     def put(self, files: Mapping[str, File]) -> None:
+        from minikube.drivers.native import statefiles
+
+        elsewhere = {}
         for path, file in files.items():
-            target = self._layout.state(path)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            # Secrets must never be readable for a moment: the mode is there before the content is.
-            descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, file.mode)
-            with os.fdopen(descriptor, "wb") as stream:
-                os.fchmod(descriptor, file.mode)
-                stream.write(file.content)
+            try:
+                if not _kept(path):
+                    raise statefiles.LeadsElsewhere(path)
+                statefiles.write(self._state, path, file)
+            except statefiles.LeadsElsewhere:
+                elsewhere[path] = file
+        if elsewhere:
+            from minikube.drivers import archives
+
+            result = self._inside(archives.put_command(), elsewhere, input=archives.pack(elsewhere))
+            if result.code:
+                names, why = ", ".join(elsewhere), result.stderr.decode(errors="replace").strip()
+                raise Reason(
+                    "GUEST_STATUS", f"{names} cannot be written in the node {self.name}: {why[-1000:]}", advice="See `minikube ssh`."
+                )
+
+    def get(self, *paths: str) -> dict[str, File]:
+        from minikube.drivers.native import statefiles
+
+        found: dict[str, File] = {}
+        elsewhere = []
+        for path in paths:
+            try:
+                if not _kept(path):
+                    raise statefiles.LeadsElsewhere(path)
+                found |= statefiles.read(self._state, path)
+            except statefiles.LeadsElsewhere:
+                elsewhere.append(path)
+        if elsewhere:
+            from minikube.drivers import archives
+
+            found |= archives.unpack(self._inside(archives.get_command(elsewhere), elsewhere).stdout)
+        return found
+
+    def exists(self, path: str) -> bool:
+        from minikube.drivers.native import statefiles
+
+        try:
+            if not _kept(path):
+                raise statefiles.LeadsElsewhere(path)
+            return statefiles.exists(self._state, path)
+        except statefiles.LeadsElsewhere:
+            return self._inside(["test", "-e", path], [path]).code == 0
+
+    def forward(self, port: int) -> tuple[str, int]:
+        """The bridge is an interface of this host: the node's own address will do."""
+        return self.address, port
 
     def put_metadata(self, metadata: Mapping[str, Any]) -> None:
         """Say who the node is and which services run; the supervisor reads it when it starts."""
         from minikube.drivers.values import File
 
         self.put({METADATA: File(json.dumps(metadata, indent=1).encode(), 0o600)})
-
-    def read(self, path: str) -> bytes | None:
-        try:
-            return self._layout.state(path).read_bytes()
-        except FileNotFoundError:
-            return None
 
     def answers(self) -> bool:
         """Whether the supervisor is there: the node runs."""
@@ -63,6 +101,19 @@ class NativeNode(Node):
             return False
         return True
 
-    def services(self) -> dict[str, dict[str, Any]]:
-        found: dict[str, dict[str, Any]] = self.control.status()["services"]
-        return found
+    def _inside(self, argv: Sequence[str], paths: Iterable[str], *, input: bytes | None = None) -> Result:
+        """What only the node itself can do: reach files behind its mounts and links."""
+        try:
+            return self.run(argv, input=input)
+        except ControlUnreachable:
+            names, kept = ", ".join(paths), ", ".join(f"/{name}" for name in WRITABLE)
+            raise Reason(
+                "GUEST_STATUS",
+                f"{names}: while the node {self.name} is stopped, only files below {kept} can be reached",
+                advice="Run `minikube start` first.",
+            ) from None
+
+
+def _kept(path: str) -> bool:
+    """Whether a path is in one of the directories that outlive a stop; the rest of the node is memory, or the image."""
+    return path.strip("/").partition("/")[0] in WRITABLE and "/" in path.strip("/")
