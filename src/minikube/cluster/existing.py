@@ -50,3 +50,14 @@ def running_node(profile: str, node: str = "") -> Node:
     if state != "Running":
         raise notready.host_not_running(profile, state)
     return machine.node()
+
+
+def serving_node(profile: str) -> Node:
+    """The profile's node for what asks its API server; exit code 103 if that is paused: it would never answer."""
+    from minikube.cluster.pausing import is_paused
+    from minikube.output import notready
+
+    node = running_node(profile)
+    if is_paused(node):
+        raise notready.apiserver_paused(profile)
+    return node

@@ -10,6 +10,13 @@ from minikube.host.system import architecture
 from minikube.output.reason import Reason
 from minikube.profiles.paths import home
 
+TYPE_CHECKING = False  # typing's own takes milliseconds to import
+if TYPE_CHECKING:
+    from minikube.profiles.glance import Glance
+
+# What kubectl does without asking any cluster.
+OFFLINE = frozenset({"completion", "config", "help", "kustomize", "options", "plugin"})
+
 
 def binary(version: str) -> str:
     """Where `start` left the kubectl of a version: upstream's place, so that other tools find it too."""
@@ -18,8 +25,11 @@ def binary(version: str) -> str:
 
 def argv(profile: str, arguments: Sequence[str]) -> list[str]:
     """The command line to become: kubectl, told which cluster unless the user did."""
-    version = existing.facts(profile).kubernetes_version
+    found = existing.facts(profile)
+    version = found.kubernetes_version
     path = binary(version)
+    if arguments and arguments[0] not in OFFLINE:
+        _refuse_if_paused(found)
     if not os.access(path, os.X_OK):
         raise Reason(
             "INET_CACHE_KUBECTL",
@@ -27,6 +37,19 @@ def argv(profile: str, arguments: Sequence[str]) -> list[str]:
             advice=f"minikube start -p {profile} puts it there.",
         )
     return [path, *_with_context(profile, arguments)]
+
+
+def _refuse_if_paused(found: Glance) -> None:
+    """A frozen API server takes connections and never answers: kubectl would hang."""
+    machine = existing.driver(found)
+    if machine.state() != "Running":
+        return  # kubectl's own words fit
+    from minikube.cluster.pausing import is_paused
+
+    if is_paused(machine.node()):
+        from minikube.output import notready
+
+        raise notready.apiserver_paused(found.name)
 
 
 def _with_context(profile: str, arguments: Sequence[str]) -> list[str]:

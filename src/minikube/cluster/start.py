@@ -10,6 +10,7 @@ from minikube.artifacts.assembly import provide_components
 from minikube.cluster import steps
 from minikube.cluster.boot import Boot
 from minikube.cluster.driverchoice import choose
+from minikube.cluster.pausing import wake
 from minikube.cluster.plan import plan, plan_sizes
 from minikube.drivers import machinefile
 from minikube.drivers.base import Driver
@@ -57,6 +58,8 @@ def start(settings: Settings, report: Report) -> None:
 
 def _bring_up(boot: Boot, driver: Driver, settings: Settings, report: Report) -> None:
     running = driver.state() == "Running"
+    if running and (thawed := wake(driver.node())):
+        report.info(f'"{boot.config.Name}" was paused: unpaused {thawed} containers', style="unpause")
     if running and not boot.fits():
         report.info(
             f'Restarting "{boot.config.Name}": its configuration has changed, or its last start was interrupted', style="restarting"

@@ -52,8 +52,14 @@ def _components(found: Glance, machine: Driver, state: str, endpoint: tuple[str,
         return "Stopped", "Stopped"
     from minikube.kubernetes.healthz import is_healthy
 
-    service = machine.node().services().get("kubelet", {})
+    node = machine.node()
+    service = node.services().get("kubelet", {})
     kubelet = "Running" if service.get("state") in ("running", "ready") else "Stopped"
+    if service.get("state") == "stopped":
+        from minikube.cluster.pausing import is_paused
+
+        if is_paused(node):
+            return "Stopped", "Paused"
     return kubelet, "Running" if is_healthy(found.name, *endpoint) else "Stopped"
 
 

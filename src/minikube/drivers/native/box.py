@@ -116,8 +116,8 @@ class Box:
             return
         _require_root("stop")
         runc = self._runc(facts)
-        if runc and cgroups.is_frozen(self.layout.cgroup):
-            runc.resume(self.layout.container)
+        # Frozen processes hear no signal, on cgroup v1 not even SIGKILL.
+        cgroups.thaw(self.layout.cgroup)
         process = runc.process(self.layout.container) if runc else 0
         if orderly:
             with contextlib.suppress(ControlUnreachable, OSError):

@@ -29,9 +29,6 @@ class Runc:
     def start(self, container: str) -> None:
         run(self._argv("start", container), timeout=30)
 
-    def resume(self, container: str) -> None:
-        run(self._argv("resume", container), timeout=30)
-
     def process(self, container: str) -> int:
         """The node's first process, or 0 if it has none (any more)."""
         try:
