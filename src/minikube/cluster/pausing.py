@@ -88,7 +88,8 @@ def _containers(node: Node) -> list[Container]:
 
     result = node.run(LIST, timeout=60)
     if result.code:
-        raise Reason("GUEST_CHECK_PAUSED", f"runc does not say which containers there are: {result.stderr.decode(errors='replace')[-1000:]}")
+        error = result.stderr.decode(errors="replace")[-1000:]
+        raise Reason("GUEST_CHECK_PAUSED", f"runc does not say which containers there are: {error}")
     return read_list(result.stdout)
 
 
