@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
-from pathlib import Path
 
 from minikube import __version__
 from minikube.output.debuglog import debug
 from minikube.output.events import new_id
 from minikube.output.reason import Reason
-from minikube.profiles.paths import home
-from minikube.profiles.settings import Settings
+from minikube.profiles.paths import home_text
+
+TYPE_CHECKING = False  # typing costs half of Python's own start
+if TYPE_CHECKING:
+    from minikube.profiles.settings import Settings
 
 _MAX_ENTRIES = 1000  # the default of the key MaxAuditEntries
 _ROW_BYTES = 400  # about what a row takes: smaller files are not read just to count their rows
 
 
-def audit_file() -> Path:
-    return home() / "logs" / "audit.json"
+def audit_file() -> str:
+    return f"{home_text()}/logs/audit.json"
 
 
 class Audit:
@@ -35,7 +36,7 @@ class Audit:
             if self._settings.get("skip-audit"):
                 return
             file = audit_file()
-            file.parent.mkdir(parents=True, exist_ok=True)
+            os.makedirs(f"{home_text()}/logs", exist_ok=True)  # noqa: PTH103
             descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
                 os.write(descriptor, self._row().encode())  # one write: rows of two commands never mix
@@ -67,16 +68,19 @@ class Audit:
             "datacontenttype": "application/json",
             "data": data,
         }
-        return json.dumps(row, separators=(",", ":")) + "\n"
+        from minikube.host.quickjson import dumps
 
-    def _shorten(self, file: Path) -> None:
+        return dumps(row) + "\n"
+
+    def _shorten(self, file: str) -> None:
         from minikube.profiles.userconfig import read
 
         wanted = read().get("MaxAuditEntries", _MAX_ENTRIES)
         keep = wanted if isinstance(wanted, int) and wanted > 0 else _MAX_ENTRIES
-        if file.stat().st_size < keep * _ROW_BYTES:
+        if os.stat(file).st_size < keep * _ROW_BYTES:  # noqa: PTH116
             return
-        rows = file.read_bytes().splitlines(keepends=True)
+        with open(file, "rb") as stream:  # noqa: PTH123
+            rows = stream.readlines()
         if len(rows) > keep:
             from minikube.host.files import write_durably
 

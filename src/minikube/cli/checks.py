@@ -22,10 +22,11 @@ def arguments(call: Call) -> None:
 
 def existing_profile(call: Call) -> str:
     """The profile's name, if there is such a profile; exit code 85 otherwise."""
-    from minikube.output.notready import profile_not_found
-    from minikube.profiles import profile
+    from minikube.profiles.glance import exists
 
     name = call.settings.profile
-    if "/" in name or "\0" in name or not profile.exists(name):
+    if "/" in name or "\0" in name or not exists(name):
+        from minikube.output.notready import profile_not_found
+
         raise profile_not_found(name)
     return name

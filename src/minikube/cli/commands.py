@@ -52,7 +52,6 @@ def load(name: str) -> Command | None:
     name = ALIASES.get(name, name)
     if name not in COMMANDS:
         return None
-    from importlib import import_module
-
-    commands: dict[str, Command] = import_module(f"minikube.cli.{COMMANDS[name][1]}").COMMANDS
+    # The bare function: importlib's wrapper is a module of its own to load.
+    commands: dict[str, Command] = __import__(f"minikube.cli.{COMMANDS[name][1]}", fromlist=["COMMANDS"]).COMMANDS
     return commands[name]

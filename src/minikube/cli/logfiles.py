@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from minikube.cli.command import Call
 from minikube.output import debuglog
-from minikube.profiles.paths import home
+
+TYPE_CHECKING = False  # typing costs half of Python's own start
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def open_logs(call: Call) -> None:
@@ -30,12 +32,15 @@ def open_logs(call: Call) -> None:
 
 
 def last_start() -> Path:
+    from minikube.profiles.paths import home
+
     return home() / "logs" / "lastStart.txt"
 
 
 def _wanted(call: Call) -> Path | None:
-    if call.settings.get("log_file"):
-        return Path(call.settings.get("log_file"))
-    if call.settings.get("log_dir"):
-        return Path(call.settings.get("log_dir")) / f"minikube_{call.command.name}_{os.getpid()}.log"
-    return last_start() if call.command.name == "start" else None
+    file, directory = call.settings.get("log_file"), call.settings.get("log_dir")
+    if not file and not directory:
+        return last_start() if call.command.name == "start" else None
+    from pathlib import Path
+
+    return Path(file) if file else Path(directory) / f"minikube_{call.command.name}_{os.getpid()}.log"

@@ -34,7 +34,7 @@ def _lines(call: Call) -> Iterator[str]:
     settings = call.settings
     length = settings.get("length")
     if settings.get("audit"):
-        yield from _section("Audit", audit_file(), length)
+        yield from _section("Audit", Path(audit_file()), length)
         return
     if settings.get("last-start-only"):
         yield from _section("Last Start", last_start(), None)
@@ -43,7 +43,7 @@ def _lines(call: Call) -> Iterator[str]:
     from minikube.cluster.logs import collect
 
     if not settings.get("problems"):
-        yield from _section("Audit", audit_file(), length)
+        yield from _section("Audit", Path(audit_file()), length)
         yield from _section("Last Start", last_start(), length)
     yield from collect(profile, length=length, node=settings.get("node"), problems=settings.get("problems"))
 

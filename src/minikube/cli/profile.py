@@ -48,22 +48,23 @@ def _switch_context(name: str) -> None:
 
 def _list(call: Call) -> None:
     output = call.output("table", "json")
-    from minikube.cli.profilelist import as_json, as_table, describe
+    from minikube.cli.profilelist import as_json, as_table, find
 
-    valid, invalid = describe(call.settings.profile, light=call.settings.get("light"))
+    active, light = call.settings.profile, call.settings.get("light")
     if output == "json":
-        print(as_json(valid, [] if call.settings.get("light") else invalid))
+        print(as_json(active, light=light))
         return
+    valid, invalid = find()
     if not valid:
         raise Reason("MK_USAGE_NO_PROFILE", "No minikube profile was found.")
-    sys.stdout.write(as_table(valid, detailed=call.settings.get("detailed")))
-    if invalid and not call.settings.get("light"):
+    sys.stdout.write(as_table(valid, active, light=light, detailed=call.settings.get("detailed")))
+    if invalid and not light:
         console.err(f"Found {len(invalid)} invalid profile(s) !", "warning")
-        for row in invalid:
-            console.err(f"\t {row.name}", "empty")
+        for name in invalid:
+            console.err(f"\t {name}", "empty")
         console.err("You can delete them using the following command(s):", "tip")
-        for row in invalid:
-            console.err(f"\t $ minikube delete -p {row.name}", "empty")
+        for name in invalid:
+            console.err(f"\t $ minikube delete -p {name}", "empty")
 
 
 COMMANDS = {

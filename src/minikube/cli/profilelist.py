@@ -2,64 +2,67 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any, NamedTuple
-
+from minikube.cli.table import boxed
 from minikube.output.debuglog import debug
 from minikube.output.reason import Reason
-from minikube.profiles.profile import Profile, list_profiles
+from minikube.profiles.glance import Glance, glance, names
 
+TYPE_CHECKING = False  # typing costs half of Python's own start
 if TYPE_CHECKING:
-    from minikube.profiles.clusterconfig import ClusterConfig
+    from typing import Any
+
+    from minikube.profiles.profile import Profile
 
 
-class Row(NamedTuple):
-    """A profile, and what can be said about it at the moment."""
+def as_json(active: str, *, light: bool) -> str:
+    """Every profile with its whole configuration; with `light` no cluster is asked for its state, and broken profiles are left out."""
+    import json
 
-    name: str
-    status: str
-    config: ClusterConfig | None
-    active: bool
-    active_context: bool
-
-
-def describe(active: str, *, light: bool) -> tuple[list[Row], list[Row]]:
-    """The valid and the invalid profiles; with `light` no cluster is asked for its state."""
-    from minikube.kubernetes.kubeconfig import current_context
+    from minikube.kubernetes.kubeconfigglance import current_context
+    from minikube.profiles.profile import list_profiles
 
     listing = list_profiles()
     context = current_context() if listing.valid else ""
 
-    def row(profile: Profile, status: str) -> Row:
-        return Row(profile.name, status, profile.config, profile.name == active, profile.name == context)
+    def row(profile: Profile, status: str) -> dict[str, Any]:
+        marks = {"Active": profile.name == active, "ActiveKubeContext": profile.name == context}
+        return {"Name": profile.name, "Status": status, "Config": _configuration(profile), **marks}
 
     valid = [row(profile, "Skipped" if light else _status(profile.name)) for profile in listing.valid]
-    return valid, [row(profile, "") for profile in listing.invalid]
+    invalid = [] if light else [row(profile, "") for profile in listing.invalid]
+    return json.dumps({"invalid": invalid, "valid": valid}, separators=(",", ":"))
 
 
-def as_json(valid: list[Row], invalid: list[Row]) -> str:
-    return json.dumps({"invalid": [_object(row) for row in invalid], "valid": [_object(row) for row in valid]}, separators=(",", ":"))
+def find() -> tuple[list[Glance], list[str]]:
+    """The usable profiles, and the names of the broken ones."""
+    valid: list[Glance] = []
+    invalid: list[str] = []
+    for name in names():
+        try:
+            found = glance(name)
+        except Reason:
+            found = None
+        if found is not None and found.is_valid:
+            valid.append(found)
+        else:
+            invalid.append(name)
+    return valid, invalid
 
 
-def as_table(rows: list[Row], *, detailed: bool) -> str:
-    """Upstream's columns: one status by default, the parts of it with --detailed."""
-    header = ["PROFILE", "DRIVER", "RUNTIME", "IP", "VERSION", "STATUS", "NODES", "ACTIVE PROFILE", "ACTIVE KUBECONTEXT"]
-    if detailed:
-        header = ["PROFILE", "DRIVER", "RUNTIME", "IP", "PORT", "VERSION", "STATUS", "NODES", "ACTIVE PROFILE", "ACTIVE KUBECONTEXT"]
-    return _box(header, [_cells(row, detailed=detailed) for row in rows])
+def as_table(profiles: list[Glance], active: str, *, light: bool, detailed: bool) -> str:
+    """Upstream's columns, and the port with --detailed."""
+    from minikube.kubernetes.kubeconfigglance import current_context
 
-
-def _cells(row: Row, *, detailed: bool) -> list[str]:
-    config = row.config
-    assert config is not None  # noqa: S101 - a valid profile has a configuration
-    nodes = config.Nodes or []
-    first = next((node for node in nodes if node.ControlPlane), None)
-    kubernetes = config.KubernetesConfig
-    cells = [row.name, config.Driver, kubernetes.ContainerRuntime, first.IP if first else ""]
-    if detailed:
-        cells.append(str(first.Port) if first else "")
-    marks = ["*" if row.active else "", "*" if row.active_context else ""]
-    return [*cells, kubernetes.KubernetesVersion, row.status, str(len(nodes)), *marks]
+    context = current_context()
+    port = ["PORT"] if detailed else []
+    header = ["PROFILE", "DRIVER", "RUNTIME", "IP", *port, "VERSION", "STATUS", "NODES", "ACTIVE PROFILE", "ACTIVE KUBECONTEXT"]
+    rows = []
+    for profile in profiles:
+        status = "Skipped" if light else _status(profile.name)
+        cells = [profile.name, profile.driver, profile.runtime, profile.address, *([str(profile.port)] if detailed else [])]
+        marks = ["*" if profile.name == active else "", "*" if profile.name == context else ""]
+        rows.append([*cells, profile.kubernetes_version, status, str(profile.nodes), *marks])
+    return boxed(header, rows)
 
 
 def _status(name: str) -> str:
@@ -77,24 +80,9 @@ def _status(name: str) -> str:
     return "OK" if nodes[0].APIServer == "Running" else nodes[0].APIServer
 
 
-def _object(row: Row) -> dict[str, Any]:
-    config = None
-    if row.config is not None:
-        import msgspec
+def _configuration(profile: Profile) -> object:
+    if profile.config is None:
+        return None
+    import msgspec
 
-        config = msgspec.to_builtins(row.config)
-    return {"Name": row.name, "Status": row.status, "Config": config, "Active": row.active, "ActiveKubeContext": row.active_context}
-
-
-def _box(header: list[str], rows: list[list[str]]) -> str:
-    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
-
-    def line(left: str, middle: str, right: str) -> str:
-        return left + middle.join("─" * (width + 2) for width in widths) + right + "\n"
-
-    def cells(row: list[str], *, centred: bool = False) -> str:
-        texts = [text.center(width) if centred else text.ljust(width) for text, width in zip(row, widths, strict=True)]
-        return "│ " + " │ ".join(texts) + " │\n"
-
-    body = "".join(cells(row) for row in rows)
-    return line("┌", "┬", "┐") + cells(header, centred=True) + line("├", "┼", "┤") + body + line("└", "┴", "┘")
+    return msgspec.to_builtins(profile.config)

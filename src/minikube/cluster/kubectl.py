@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
 from minikube.cluster import existing
 from minikube.host.system import architecture
 from minikube.output.reason import Reason
-from minikube.profiles.paths import home
+from minikube.profiles.paths import home_text
+
+TYPE_CHECKING = False  # typing costs half of Python's own start
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 TYPE_CHECKING = False  # typing's own takes milliseconds to import
 if TYPE_CHECKING:
@@ -20,7 +23,7 @@ OFFLINE = frozenset({"completion", "config", "help", "kustomize", "options", "pl
 
 def binary(version: str) -> str:
     """Where `start` left the kubectl of a version: upstream's place, so that other tools find it too."""
-    return str(home() / "cache" / "linux" / architecture() / version / "kubectl")
+    return f"{home_text()}/cache/linux/{architecture()}/{version}/kubectl"
 
 
 def argv(profile: str, arguments: Sequence[str]) -> list[str]:

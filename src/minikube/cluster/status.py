@@ -66,6 +66,7 @@ def _components(found: Glance, machine: Driver, state: str, endpoint: tuple[str,
 def _kubeconfig(found: Glance, state: str, endpoint: tuple[str, int]) -> str:
     if state == "Stopped":
         return "Stopped"
-    from minikube.kubernetes import kubeconfig
+    from minikube.kubernetes import kubeconfigglance
 
-    return kubeconfig.state(found.name, f"https://{endpoint[0]}:{endpoint[1]}")
+    server = f"https://{endpoint[0]}:{endpoint[1]}"
+    return "Configured" if kubeconfigglance.endpoint(found.name) == server else "Misconfigured"

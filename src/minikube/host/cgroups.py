@@ -50,13 +50,3 @@ def thaw(path: str) -> None:
         if file in names:
             with contextlib.suppress(OSError):
                 (Path(below) / file).write_text(word)
-
-
-def is_frozen(path: str) -> bool:
-    """True while the whole group is paused."""
-    try:
-        if is_v2():
-            return (ROOT / path.lstrip("/") / "cgroup.freeze").read_text().strip() == "1"
-        return (ROOT / "freezer" / path.lstrip("/") / "freezer.state").read_text().strip() != "THAWED"
-    except OSError:
-        return False

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-import shlex
-import signal
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import IO, NoReturn
 
 from minikube.output.debuglog import debug
 from minikube.output.reason import Reason
+
+TYPE_CHECKING = False  # typing costs half of Python's own start; so do subprocess and shlex, and handing over to kubectl needs neither
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import IO, NoReturn
+
+DEVNULL = -3  # subprocess.DEVNULL
 
 # PR_SET_PDEATHSIG; and CLONE_NEWNS, then / made private.
 _TIED = "import ctypes, os, sys\nlibc = ctypes.CDLL(None, use_errno=True)\nlibc.prctl(1, 15)\n"
@@ -44,6 +47,8 @@ class ProcessFailed(Exception):
 
     def __init__(self, argv: Sequence[str], code: int, output: str) -> None:
         self.argv, self.code, self.output = argv, code, output
+        import shlex
+
         super().__init__(f"{shlex.join(argv)}\n{_meaning(code)}" + (f":\n{output}" if output else ""))
 
 
@@ -59,6 +64,9 @@ def run(
     preexec: Callable[[], None] | None = None,
 ) -> Completed:
     """Run a process to its end and give what it wrote. With `check`, an exit code other than 0 raises ProcessFailed."""
+    import shlex
+    import subprocess
+
     began = time.monotonic()
     try:
         done = subprocess.run(
@@ -89,14 +97,17 @@ def run(
 def spawn(
     argv: Sequence[str],
     *,
-    stdin: int | IO[bytes] | None = subprocess.DEVNULL,
-    stdout: int | IO[bytes] | None = subprocess.DEVNULL,
-    stderr: int | IO[bytes] | None = subprocess.DEVNULL,
+    stdin: int | IO[bytes] | None = DEVNULL,
+    stdout: int | IO[bytes] | None = DEVNULL,
+    stderr: int | IO[bytes] | None = DEVNULL,
     env: Mapping[str, str] | None = None,
     cwd: str | os.PathLike[str] | None = None,
     new_session: bool = False,
 ) -> subprocess.Popen[bytes]:
     """Start a process and leave it running; the caller waits for it or lets it outlive the command."""
+    import shlex
+    import subprocess
+
     debug(f"started: {shlex.join(argv)}")
     try:
         return subprocess.Popen(argv, stdin=stdin, stdout=stdout, stderr=stderr, env=env, cwd=cwd, start_new_session=new_session)
@@ -129,5 +140,7 @@ def _meaning(code: int) -> str:
     if code == 126:
         return "may not be executed"
     if code < 0:
+        import signal
+
         return f"was ended by {signal.Signals(-code).name}"
     return f"ended with exit code {code}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 
 def description() -> str:
     """`Debian 12 (amd64)`, as upstream's first line has it."""
+    from pathlib import Path
+
     facts = {}
     try:
         for line in Path("/etc/os-release").read_text().splitlines():

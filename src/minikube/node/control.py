@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
+# The C half of socket alone: what Python adds to it takes longer to load than a whole conversation takes.
+import _socket
 import os
+import sys
 
+from minikube.host.quickjson import dumps, loads
 from minikube.output.reason import Reason
 
 TYPE_CHECKING = False  # typing's own takes milliseconds to import
@@ -15,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 ANSWER_TIMEOUT = 10.0
+_DESCRIPTOR_BYTES = 4  # a C int
 
 
 class ControlUnreachable(Reason):
@@ -35,11 +40,9 @@ class Conversation:
     """One connection: a request, then messages both ways."""
 
     def __init__(self, path: str, *, timeout: float | None) -> None:
-        import socket
-
         self.path, self._buffer = path, b""
         self.descriptors: list[int] = []
-        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket = _socket.socket(_socket.AF_UNIX)
         self.socket.settimeout(timeout)
         directory = -1
         try:
@@ -60,12 +63,9 @@ class Conversation:
         self.socket.close()
 
     def say(self, message: Mapping[str, Any], descriptors: Sequence[int] = ()) -> None:
-        import json
-        import socket
-
-        data = json.dumps(message).encode() + b"\n"
+        data = dumps(message).encode() + b"\n"
         try:
-            sent = socket.send_fds(self.socket, [data], descriptors)
+            sent = self.socket.sendmsg([data], _rights(descriptors))
             if sent < len(data):  # sending nothing is not nothing: it fails once the node has answered and closed
                 self.socket.sendall(data[sent:])
         except OSError as error:
@@ -73,22 +73,18 @@ class Conversation:
 
     def hear(self) -> dict[str, Any]:
         """The next message; descriptors that came with it are in `descriptors`."""
-        import json
-        import socket
-
         while b"\n" not in self._buffer:
             try:
-                data, descriptors, _, _ = socket.recv_fds(self.socket, 1 << 16, 1)
+                data, ancillary, _, _ = self.socket.recvmsg(1 << 16, _socket.CMSG_LEN(_DESCRIPTOR_BYTES), _socket.MSG_CMSG_CLOEXEC)
             except OSError as error:
                 raise ControlUnreachable(self.path, error.strerror or "no answer in time") from None
             if not data:
                 raise ControlUnreachable(self.path, "the node ended")
             self._buffer += data
-            for descriptor in descriptors:  # recv_fds drops its flags argument: no MSG_CMSG_CLOEXEC
-                os.set_inheritable(descriptor, False)
-            self.descriptors += descriptors
+            for _level, _kind, rights in ancillary:
+                self.descriptors.append(int.from_bytes(rights[:_DESCRIPTOR_BYTES], sys.byteorder))
         line, _, self._buffer = self._buffer.partition(b"\n")
-        message: dict[str, Any] = json.loads(line)
+        message: dict[str, Any] = loads(line)
         return message
 
     def ask(self, message: Mapping[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
@@ -164,6 +160,12 @@ class Control:
     def _ask(self, request: Mapping[str, Any], *, timeout: float | None = ANSWER_TIMEOUT) -> dict[str, Any]:
         with Conversation(self.path, timeout=timeout) as conversation:
             return conversation.ask(request)
+
+
+def _rights(descriptors: Sequence[int]) -> list[tuple[int, int, bytes]]:
+    """The message that hands file descriptors over."""
+    data = b"".join(descriptor.to_bytes(_DESCRIPTOR_BYTES, sys.byteorder) for descriptor in descriptors)
+    return [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, data)] if data else []
 
 
 def _execution(argv: Sequence[str], env: Mapping[str, str] | None, cwd: str) -> dict[str, Any]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+
+TYPE_CHECKING = False  # typing costs half of Python's own start
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _sinks: list[Callable[[str], None]] = []
 

@@ -12,28 +12,44 @@ if TYPE_CHECKING:
 class Glance:
     """One profile: where its cluster is and what it runs."""
 
-    __slots__ = ("address", "driver", "kubernetes_version", "name", "port")
+    __slots__ = ("address", "driver", "is_valid", "kubernetes_version", "name", "nodes", "port", "runtime")
 
     def __init__(self, name: str, config: dict[str, Any]) -> None:
-        node = (config.get("Nodes") or [{}])[0]
+        nodes = config.get("Nodes") or []
+        node = nodes[0] if nodes else {}
         self.name = name
+        self.nodes = len(nodes)
         self.driver = str(config.get("Driver") or "")
         self.address = str(node.get("IP") or "")
         self.port = int(config.get("APIServerPort") or node.get("Port") or 8443)
-        self.kubernetes_version = str((config.get("KubernetesConfig") or {}).get("KubernetesVersion") or "")
+        kubernetes = config.get("KubernetesConfig") or {}
+        self.kubernetes_version = str(kubernetes.get("KubernetesVersion") or "")
+        self.runtime = str(kubernetes.get("ContainerRuntime") or "")
+        self.is_valid = bool(self.driver) and all(each.get("KubernetesVersion") for each in nodes)
+
+
+def config_text(name: str) -> str:
+    """Where the profile's configuration is."""
+    from minikube.profiles.paths import profile_text
+
+    return f"{profile_text(name)}/config.json"
+
+
+def exists(name: str) -> bool:
+    """Whether the profile has a configuration, readable or not."""
+    import os
+
+    return os.path.exists(config_text(name))  # noqa: PTH110
 
 
 def glance(name: str) -> Glance | None:
     """The profile, None if there is no such, HOST_CONFIG_LOAD if its file is damaged."""
-    import json
+    from minikube.host.quickjson import loads
 
-    from minikube.profiles.paths import profile_directory
-
-    path = f"{profile_directory(name)}/config.json"
+    path = config_text(name)
     try:
         with open(path, "rb") as stream:  # noqa: PTH123
-            config = json.load(stream)
-        return Glance(name, config)
+            return Glance(name, loads(stream.read()))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -44,3 +60,15 @@ def glance(name: str) -> Glance | None:
             f"{path} is damaged: {error}",
             advice=f"Repair the file (it has not been touched), or remove the cluster with: minikube delete -p {name}",
         ) from error
+
+
+def names() -> list[str]:
+    """Every profile of this home, usable or not."""
+    import os
+
+    from minikube.profiles.paths import home_text
+
+    try:
+        return sorted(entry.name for entry in os.scandir(f"{home_text()}/profiles") if entry.is_dir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []

@@ -3,25 +3,44 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+
+TYPE_CHECKING = False  # typing costs half of Python's own start
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def home_text() -> str:
+    """`$MINIKUBE_HOME`, with `.minikube` added unless it already ends so (upstream's rule), else `~/.minikube`.
+
+    A text, not a Path, like everything that quick commands look at: pathlib takes nearly as long to load as Python itself.
+    """
+    configured = os.environ.get("MINIKUBE_HOME", "")
+    if not configured:
+        return _absolute(os.path.expanduser("~")) + "/.minikube"  # noqa: PTH111
+    path = _absolute(configured)
+    return path if path.endswith("/.minikube") else f"{path}/.minikube"
 
 
 def home() -> Path:
-    """`$MINIKUBE_HOME`, with `.minikube` added unless it already ends so (upstream's rule), else `~/.minikube`."""
-    configured = os.environ.get("MINIKUBE_HOME", "")
-    if not configured:
-        return Path.home() / ".minikube"
-    path = Path(configured).absolute()
-    return path if path.name == ".minikube" else path / ".minikube"
+    from pathlib import Path
+
+    return Path(home_text())
 
 
 def store() -> Path:
     """Components shared by every profile, home and clone of this user."""
+    from pathlib import Path
+
     configured = os.environ.get("MINIKUBE_STORE", "")
     if configured:
         return Path(configured).absolute()
     cache = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(cache) if cache else Path.home() / ".cache") / "minikube"
+
+
+def profile_text(profile: str) -> str:
+    """The profile's directory, for quick commands."""
+    return f"{home_text()}/profiles/{profile}"
 
 
 def profile_directory(profile: str) -> Path:
@@ -30,3 +49,9 @@ def profile_directory(profile: str) -> Path:
 
 def machine_directory(machine: str) -> Path:
     return home() / "machines" / machine
+
+
+def _absolute(path: str) -> str:
+    """As pathlib has it: no `.` and no doubled slash, but `..` stays, for it may lead through a link."""
+    whole = path if path.startswith("/") else f"{os.getcwd()}/{path}"  # noqa: PTH109
+    return "/" + "/".join(part for part in whole.split("/") if part not in ("", "."))

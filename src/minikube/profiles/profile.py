@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from minikube.output.reason import Reason
+from minikube.profiles import glance
 from minikube.profiles.paths import home, profile_directory
 
 if TYPE_CHECKING:
@@ -32,13 +32,11 @@ class Listing(NamedTuple):
     invalid: list[Profile]
 
 
+exists = glance.exists
+
+
 def config_file(name: str) -> Path:
     return profile_directory(name) / "config.json"
-
-
-def exists(name: str) -> bool:
-    """Whether the profile has a configuration, readable or not."""
-    return config_file(name).exists()
 
 
 def load(name: str) -> ClusterConfig | None:
@@ -94,13 +92,8 @@ def delete(name: str) -> None:
 
 def list_profiles() -> Listing:
     """All profiles by name. Valid, as upstream has it: a driver is named, and every node names its Kubernetes version."""
-    directory = home() / "profiles"
-    try:
-        names = sorted(entry.name for entry in os.scandir(directory) if entry.is_dir())
-    except (FileNotFoundError, NotADirectoryError):
-        names = []
     listing = Listing([], [])
-    for name in names:
+    for name in glance.names():
         try:
             config = load(name)
         except Reason:

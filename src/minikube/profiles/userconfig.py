@@ -3,36 +3,43 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from minikube.output.reason import Reason
-from minikube.profiles.paths import home
+from minikube.profiles.paths import home_text
 
 TYPE_CHECKING = False  # typing costs half of Python's own start
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from typing import Any
 
 
 def config_path() -> Path:
-    return home() / "config" / "config.json"
+    from pathlib import Path
+
+    return Path(_config_text())
+
+
+def _config_text() -> str:
+    return f"{home_text()}/config/config.json"
 
 
 def read() -> dict[str, Any]:
     """All keys of the file; none if there is no file. A file that is not a JSON object is a reason, and stays as it is."""
-    path = config_path()
+    path = _config_text()
     try:
-        data = path.read_bytes()
+        with open(path, "rb") as stream:  # noqa: PTH123
+            data = stream.read()
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise Reason("HOST_CONFIG_LOAD", f"{path} cannot be read: {error.strerror}") from None
     if not data.strip():
         return {}
-    import json
+    from minikube.host.quickjson import loads
 
     try:
-        content = json.loads(data)
+        content = loads(data)
     except (ValueError, RecursionError) as error:
         raise _damaged(path, str(error)) from None
     if not isinstance(content, dict):
@@ -73,7 +80,7 @@ def unset(key: str) -> None:
         change(lambda content: content.pop(key, None))
 
 
-def _damaged(path: Path, why: str) -> Reason:
+def _damaged(path: str, why: str) -> Reason:
     return Reason(
         "HOST_CONFIG_LOAD",
         f"{path} is damaged: {why}",

@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import json
-
 from minikube.drivers.base import Driver
 from minikube.drivers.native.layout import Layout
 from minikube.drivers.native.node import NativeNode
-from minikube.host import cgroups
+from minikube.host.freezer import is_frozen
+from minikube.host.quickjson import loads
 from minikube.output.reason import Reason
 
 TYPE_CHECKING = False  # typing's own takes milliseconds to import
@@ -33,7 +32,7 @@ class NativeDriver(Driver):
 
     def machine(self) -> Machine:
         from minikube.drivers.values import Machine
-        from minikube.host import resources
+        from minikube.host import cgroups, resources
         from minikube.host.capabilities import bounding_set
         from minikube.network.resolvers import node_resolv_conf
 
@@ -66,7 +65,7 @@ class NativeDriver(Driver):
     def state(self) -> str:
         if not self.facts():
             return "Nonexistent"
-        if cgroups.is_frozen(self.layout.cgroup):
+        if is_frozen(self.layout.cgroup):
             return "Paused"
         return "Running" if self.node().answers() else "Stopped"
 
@@ -82,7 +81,8 @@ class NativeDriver(Driver):
     def facts(self) -> dict[str, Any]:
         """What was decided when the machine was created; empty if it never was."""
         try:
-            facts: dict[str, Any] = json.loads(self.layout.facts.read_bytes())
+            with open(f"{self.layout.place}/native.json", "rb") as stream:  # noqa: PTH123
+                facts: dict[str, Any] = loads(stream.read())
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except ValueError as error:

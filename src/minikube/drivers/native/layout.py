@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 
-from minikube.profiles.paths import machine_directory
+from minikube.profiles.paths import home_text
+
+TYPE_CHECKING = False  # typing costs half of Python's own start
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # Where the supervisor and what it reads are, in the node.
 SUPERVISOR = "/etc/minikube/supervisor.py"
@@ -22,13 +25,19 @@ class Layout:
 
     def __init__(self, machine: str) -> None:
         self.machine = machine
-        self.directory = machine_directory(machine)
+        self.place = f"{home_text()}/machines/{machine}"  # the directory as text, for quick commands
         # Two homes may both have a profile called `minikube`: the directory is part of the name.
-        self.id = hashlib.sha256(str(self.directory).encode()).hexdigest()[:8]
+        self.id = hashlib.sha256(self.place.encode()).hexdigest()[:8]
         self.bridge = f"mk-{self.id}"
         self.cable = f"mk-{self.id}-1"
         self.cgroup = f"/minikube/{self.id}"
         self.container = f"minikube-{self.id}"
+
+    @property
+    def directory(self) -> Path:
+        from pathlib import Path
+
+        return Path(self.place)
 
     @property
     def facts(self) -> Path:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from minikube.drivers.base import Node
 from minikube.drivers.native.layout import METADATA, WRITABLE, Layout
 from minikube.node.control import Control, ControlUnreachable
@@ -20,11 +18,11 @@ if TYPE_CHECKING:
 class NativeNode(Node):
     def __init__(self, layout: Layout, *, address: str, gateway: str) -> None:
         self._layout = layout
-        self._state = str(layout.state(""))
+        self._state = f"{layout.place}/state"
         self.name = layout.machine
         self.address = address
         self.gateway = gateway
-        self.control = Control(str(layout.control_socket))
+        self.control = Control(f"{layout.place}/run/control.sock")
 
     def run(self, argv: Sequence[str], *, input: bytes | None = None, timeout: float | None = None) -> Result:
         from minikube.drivers.values import Result
@@ -89,6 +87,8 @@ class NativeNode(Node):
 
     def put_metadata(self, metadata: Mapping[str, Any]) -> None:
         """Say who the node is and which services run; the supervisor reads it when it starts."""
+        import json
+
         from minikube.drivers.values import File
 
         self.put({METADATA: File(json.dumps(metadata, indent=1).encode(), 0o600)})
