@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import PROGRAM, Program
+from support.program import PROGRAM, Program
 
 from minikube.cli.completer import candidates
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import PROGRAM, Program
+from support.program import PROGRAM, Program
 
 from minikube.cli.configkeys import KEYS
 

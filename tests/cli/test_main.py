@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import PROGRAM, Program
+from support.program import PROGRAM, Program
 
 from minikube import __version__
 from minikube.cli.commands import COMMANDS

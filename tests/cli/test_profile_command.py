@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from conftest import Program
+from support.program import Program
 
 
 def test_show_follows_the_precedence(minikube: Program) -> None:

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import Program
+from support.program import Program
 
 from minikube.cli import status
 from minikube.cli.clusterlayout import cluster_state

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import PROGRAM, Program
+from support.program import PROGRAM, Program
 
 from minikube.host.system import architecture
 
