@@ -57,15 +57,15 @@ def test_help_of_every_command_names_every_flag(minikube: Program, capsys: pytes
 
 
 def test_what_is_not_built_says_so(minikube: Program) -> None:
-    assert {"minikube addons enable", "minikube tunnel", "minikube pause", "minikube image load"} <= {
-        path for path, _ in unbuilt_commands()
-    }
+    assert {"minikube tunnel", "minikube image load"} <= {path for path, _ in unbuilt_commands()}
     done = minikube("tunnel", "--cleanup=false")
     assert done.returncode == 16
     assert "X Exiting due to MK_UNIMPLEMENTED: `minikube tunnel` is not built yet: " in done.stderr
-    event = json.loads(minikube("pause", "-o", "json").stdout)
-    assert event["data"]["name"] == "MK_UNIMPLEMENTED"
-    assert event["data"]["exitcode"] == "16"
+
+
+def test_errors_are_events_for_programs(minikube: Program) -> None:
+    event = json.loads(minikube("stop", "-o", "json").stdout)
+    assert (event["data"]["name"], event["data"]["exitcode"]) == ("GUEST_PROFILE_NOT_FOUND", "85")
 
 
 def test_every_unbuilt_command_has_a_sentence(
