@@ -1,0 +1,3 @@
+module minikube.test/misbehaving
+
+go 1.24
