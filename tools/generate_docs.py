@@ -17,6 +17,7 @@ from minikube.cli.commands import COMMANDS
 from minikube.cli.configkeys import KEYS
 from minikube.cli.flags import GLOBAL_FLAGS
 from minikube.cli.unbuilt import every_command, unbuilt_commands
+from minikube.drivers.native.checks import QUESTIONS
 from minikube.output.kinds import KINDS
 from minikube.profiles.settings import Flag, environment_name
 from minikube.profiles.values import format_duration
@@ -185,6 +186,7 @@ def exit_codes_page() -> str:
         "4 (the kubeconfig does not lead there) |\n"
         "| 130 | `status --watch` and `logs --follow`: ended by Ctrl-C |\n"
         "| 141 | whoever read the output has gone |\n"
+        "| any | `minikube doctor`: what `minikube start` would end with; 0 if it can work |\n"
         "| any | `minikube ssh` and `minikube kubectl` end with the exit code of what they ran |\n"
     )
     parts.append("## What commands end with today\n")
@@ -277,6 +279,7 @@ def _raised_reasons() -> Iterator[tuple[str, int | None]]:
                 given = [word.value for word in node.keywords if word.arg == "exit_code"]
                 code = _number(given[0], path) if given else None
                 yield from ((name, code) for name in sorted(_strings(node.args[0])) if code is not None or name in KINDS)
+    yield from ((question.reason, None) for question in QUESTIONS if question.required)
 
 
 def _number(node: ast.expr, path: Path) -> int | None:

@@ -10,6 +10,7 @@ from minikube.cli.startflags import START_FLAGS
 from minikube.cluster.plan import plan, plan_sizes
 from minikube.drivers.registry import definition
 from minikube.drivers.values import Machine
+from minikube.output.problems import Problems
 from minikube.output.reason import Reason
 from minikube.profiles.settings import Settings
 
@@ -28,8 +29,10 @@ def settings(**given: Any) -> Settings:
 
 def planned(existing: Any = None, **given: Any) -> Any:
     chosen = settings(**given)
-    config = plan(chosen, existing, definition("none"))
-    plan_sizes(chosen, config, MACHINE, fresh=existing is None)
+    problems = Problems()
+    config = plan(chosen, existing, definition("none"), problems)
+    plan_sizes(chosen, config, MACHINE, problems, fresh=existing is None)
+    problems.refuse()
     return config
 
 
@@ -80,3 +83,13 @@ def test_a_downgrade_is_refused() -> None:
     with pytest.raises(Reason) as refused:
         planned(planned(), kubernetes_version="v1.36.4")
     assert (refused.value.id, refused.value.exit_code) == ("K8S_DOWNGRADE_UNSUPPORTED", 106)
+
+
+def test_everything_that_is_wrong_is_said_at_once_and_the_first_decides_the_exit_code() -> None:
+    with pytest.raises(Reason) as refused:
+        planned(cpus="0", memory="12", container_runtime="fantasy", extra_config=["nonsense"])
+    assert (refused.value.id, refused.value.exit_code) == ("MK_USAGE", 14)
+    assert "4 things stand in the way" in refused.value.message
+    for words in ("cpu count 0", "12MiB", "fantasy", "nonsense"):
+        assert words in refused.value.message
+    assert "--memory=2g" in refused.value.advice

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from minikube.output.events import STEPS
-from minikube.output.kinds import KINDS
 from minikube.output.notready import host_not_running
 from minikube.output.reason import Reason
 from minikube.output.report import JsonReport, Report, make_report
@@ -139,11 +138,3 @@ def test_step_numbers_are_upstreams() -> None:
     assert len(STEPS["start"]) == 20
     assert STEPS["start"].index("Preparing Kubernetes") == 11
     assert STEPS["start"].index("Done") == 19
-
-
-def test_kinds_are_upstreams() -> None:
-    assert len(KINDS) == 164  # 166 in upstream's list, two ids of which are there twice
-    assert KINDS["MK_USAGE"].exit_code == 14
-    assert KINDS["SVC_ADDON_UNSUPPORTED"].exit_code == 116
-    assert KINDS["GUEST_NODE_RETRIEVE"].exit_code == 85
-    assert Reason("RSRC_INSUFFICIENT_STORAGE", "full").exit_code == 26

@@ -15,7 +15,7 @@ from minikube.artifacts.gocomponents import go_components
 from minikube.artifacts.nodeimage import build_node_image
 from minikube.artifacts.oci import write_archive
 from minikube.artifacts.prepared import build_prepared_store
-from minikube.artifacts.provide import Binaries, BinaryRecipes, binaries, binary_recipes, provide_all
+from minikube.artifacts.provide import Binaries, BinaryRecipes, binaries, binary_recipes, missing_recipes, provide_all
 from minikube.artifacts.seed import build_seed
 from minikube.artifacts.store import Recipe, Store
 from minikube.output.progress import Progress
@@ -28,11 +28,7 @@ NODE_NAMES = ("kubelet", "kubeadm", "kubectl")
 def provide_components(versions: VersionSet, progress: Progress) -> Components:
     """Have everything of a version set in the store, building what is missing."""
     store = Store()
-    programs = binary_recipes(versions, store)
-    image = _node_image()
-    laid_out = _node_binaries(programs, store)
-    stocked = _prepared_store(versions, programs, image, laid_out, store)
-    planted = _seed(versions, programs, store)
+    programs, image, laid_out, stocked, planted = _recipes(versions, store)
     provide_all((*programs, image, laid_out, stocked, planted), store, progress, components=go_components(versions))
     found = binaries(programs, store)
     return Components(
@@ -44,6 +40,22 @@ def provide_components(versions: VersionSet, progress: Progress) -> Components:
         runc=found.runc,
         kubectl=found.kubectl,
     )
+
+
+def missing_components(versions: VersionSet, root: Path) -> list[Recipe]:
+    """What `provide_components` would have to make first."""
+    store = Store(root)
+    programs, *others = _recipes(versions, store)
+    return missing_recipes((*programs, *others), store)
+
+
+def _recipes(versions: VersionSet, store: Store) -> tuple[BinaryRecipes, Recipe, Recipe, Recipe, Recipe]:
+    """Programs, node image, their places in a node, prepared images, seed."""
+    programs = binary_recipes(versions, store)
+    image = _node_image()
+    laid_out = _node_binaries(programs, store)
+    stocked = _prepared_store(versions, programs, image, laid_out, store)
+    return programs, image, laid_out, stocked, _seed(versions, programs, store)
 
 
 def _node_image() -> Recipe:

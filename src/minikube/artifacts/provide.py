@@ -116,7 +116,7 @@ def provide_all(recipes: Sequence[Recipe], store: Store, progress: Progress, *, 
         return
     packages = missing_packages(package for recipe in missing for package in recipe.host_packages)
     check_installable(packages)
-    _check_space(store, missing)
+    check_space(store.root, missing)
     _announce(missing, packages, progress)
     store.sweep()
     names = {recipe.name for recipe in missing}
@@ -146,10 +146,15 @@ def _jobs(missing: list[Recipe], ahead: list[GoComponent], packages: list[str], 
     return jobs
 
 
+def seconds_to_make(missing: Sequence[Recipe]) -> float:
+    """About how long, on this machine with nothing else to do."""
+    # The estimates are for two cores; compiling scales well, linking and unpacking do not.
+    return sum(recipe.estimate_seconds for recipe in missing) * (0.2 + 0.8 * 2 / max(os.cpu_count() or 2, 1))
+
+
 def _announce(missing: list[Recipe], packages: list[str], progress: Progress) -> None:
     cores = os.cpu_count() or 2
-    # The estimates are for two cores; compiling scales well, linking and unpacking do not.
-    seconds = sum(recipe.estimate_seconds for recipe in missing) * (0.2 + 0.8 * 2 / max(cores, 1))
+    seconds = seconds_to_make(missing)
     progress.say(f"To be made, once for all clusters of this machine: {', '.join(recipe.label for recipe in missing)}")
     about = f"{round(seconds / 60)} minutes" if seconds > 90 else duration(max(seconds, 1))
     progress.say(f"This takes about {about} on {cores} cores if nothing else is busy; interrupted, it goes on where it stopped")
@@ -157,14 +162,14 @@ def _announce(missing: list[Recipe], packages: list[str], progress: Progress) ->
         progress.say(f"It will install Debian packages, only to build: {', '.join(packages)}")
 
 
-def _check_space(store: Store, missing: list[Recipe]) -> None:
-    """Better now than after minutes."""
-    place = next(path for path in (store.root, *store.root.parents) if path.exists())
-    cold = sum(recipe.estimate_seconds for recipe in missing) > 120 and not (store.root / "go" / "build").exists()
+def check_space(root: Path, missing: Sequence[Recipe]) -> None:
+    """Refuse to begin what the store's file system has no room for: better now than after minutes."""
+    place = next(path for path in (root, *root.parents) if path.exists())
+    cold = sum(recipe.estimate_seconds for recipe in missing) > 120 and not (root / "go" / "build").exists()
     needed, free = (_SPACE_COLD if cold else _SPACE_WARM), shutil.disk_usage(place).free
     if free < needed and any(recipe.estimate_seconds > 5 for recipe in missing):
         raise Reason(
             "RSRC_INSUFFICIENT_STORAGE",
-            f"Components need about {needed >> 30} GB below {store.root}, and there is {free / (1 << 30):.1f} GB free",
+            f"Components need about {needed >> 30} GB below {root}, and there is {free / (1 << 30):.1f} GB free",
             advice="Free some space there, or set MINIKUBE_STORE to a directory on a larger file system.",
         )

@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "cp": ("Advanced Commands", "cp", "Copy the specified file into minikube"),
     "ssh-key": ("Troubleshooting Commands", "ssh", "Retrieve the ssh identity key path of the specified node"),
     "ssh-host": ("Troubleshooting Commands", "ssh", "Retrieve the ssh host key of the specified node"),
+    "doctor": ("Troubleshooting Commands", "doctor", "Checks whether this machine has everything a start needs"),
     "ip": ("Troubleshooting Commands", "ip", "Retrieves the IP address of the specified node"),
     "logs": ("Troubleshooting Commands", "logs", "Returns logs to debug a local Kubernetes cluster"),
     "update-check": ("Troubleshooting Commands", "about", "Print current and latest version number"),

@@ -19,7 +19,7 @@ _USAGE = 14
 _BROKEN_PIPE = 141  # 128 + SIGPIPE: what a shell reports for a program whose reader has gone
 
 # Commands that only look, or that print what the audit log itself holds.
-_NOT_AUDITED = frozenset({"status", "version", "logs", "profile", "options", "help", "completion", "__complete", "generate-docs"})
+_NOT_AUDITED = frozenset({"status", "version", "doctor", "logs", "profile", "options", "help", "completion", "__complete", "generate-docs"})
 
 
 def entry() -> None:

@@ -15,7 +15,7 @@ def choose(settings: Settings, existing: ClusterConfig | None, report: Report) -
     if existing is not None:
         chosen = _of_existing(settings, existing)
         words = f"Using the {chosen.title} driver based on existing profile"
-    elif name := _named(settings):
+    elif name := named(settings):
         chosen = registry.definition(name)
         # Components can be fetched for a machine or a user that could not start anything.
         if not settings.get("download-only"):
@@ -32,7 +32,8 @@ def choose(settings: Settings, existing: ClusterConfig | None, report: Report) -
     return chosen
 
 
-def _named(settings: Settings) -> str:
+def named(settings: Settings) -> str:
+    """The driver the user asks for, if any."""
     return str(settings.get("driver") or settings.get("vm-driver"))
 
 

@@ -8,6 +8,7 @@ from minikube.drivers.definition import Definition
 from minikube.drivers.values import Machine
 from minikube.kubernetes import health
 from minikube.kubernetes.extraconfig import parse_extra_config, parse_feature_gates
+from minikube.output.problems import Problems
 from minikube.output.reason import Reason
 from minikube.profiles.clusterconfig import ClusterConfig, ExtraOption, Node, new_cluster_config
 from minikube.profiles.settings import Settings
@@ -16,13 +17,18 @@ RUNTIMES = {"": "containerd", "containerd": "containerd"}
 NOT_BUILT_RUNTIMES = ("docker", "cri-o", "crio")
 
 
-def plan(settings: Settings, existing: ClusterConfig | None, driver: Definition) -> ClusterConfig:
-    """The configuration to start with, but for its sizes. An existing cluster keeps its own wherever the user did not say otherwise."""
-    _refuse_what_is_not_built(settings)
+def plan(settings: Settings, existing: ClusterConfig | None, driver: Definition | None, problems: Problems) -> ClusterConfig:
+    """The configuration to start with, but for its sizes. An existing cluster keeps its own wherever the user did not say otherwise.
+
+    What cannot work is added to the problems: with any of them the configuration is not one to start with.
+    """
+    _refuse_what_is_not_built(settings, problems)
     config = existing or new_cluster_config(settings.profile)
-    config.Driver = driver.name
-    _kubernetes(settings, config, existing)
-    config.VerifyComponents = health.parse_wait(settings.get("wait"))
+    if driver:
+        config.Driver = driver.name
+    _kubernetes(settings, config, existing, problems)
+    with problems:
+        config.VerifyComponents = health.parse_wait(settings.get("wait"))
     for flag, field in (("keep-context", "KeepContext"), ("embed-certs", "EmbedCerts"), ("disable-coredns-log", "DisableCoreDNSLog")):
         if existing is None or settings.changed(flag):
             setattr(config, field, settings.get(flag))
@@ -38,50 +44,63 @@ def plan(settings: Settings, existing: ClusterConfig | None, driver: Definition)
     return config
 
 
-def _refuse_what_is_not_built(settings: Settings) -> None:
-    if int(settings.get("nodes")) > 1 or settings.get("ha"):
-        raise Reason(
-            "DRV_UNSUPPORTED_MULTINODE",
-            "Clusters with more than one node are not built yet",
-            advice="Start without --nodes and --ha; several clusters side by side work: minikube start -p other",
-        )
-    if settings.get("no-kubernetes"):
-        raise Reason("MK_UNIMPLEMENTED", "start --no-kubernetes is not built yet", exit_code=16)
-    if settings.get("cni") not in ("", "auto", "bridge"):
-        raise Reason("MK_UNIMPLEMENTED", f"--cni={settings.get('cni')} is not built yet", advice="Use --cni=bridge.", exit_code=16)
-
-
-def plan_sizes(settings: Settings, config: ClusterConfig, machine: Machine, *, fresh: bool) -> None:
+def plan_sizes(settings: Settings, config: ClusterConfig, machine: Machine, problems: Problems, *, fresh: bool) -> None:
     """`--cpus` and `--memory`, checked against what the machine has."""
     force = bool(settings.get("force"))
     if fresh or settings.changed("cpus"):
-        config.CPUs = sizes.parse_cpus(str(settings.get("cpus")), available=machine.cpus, force=force)
+        with problems:
+            config.CPUs = sizes.parse_cpus(str(settings.get("cpus")), available=machine.cpus, force=force)
     if fresh or settings.changed("memory"):
-        config.Memory = sizes.parse_memory(str(settings.get("memory")), available=machine.memory_mb, force=force)
+        with problems:
+            config.Memory = sizes.parse_memory(str(settings.get("memory")), available=machine.memory_mb, force=force)
 
 
-def _kubernetes(settings: Settings, config: ClusterConfig, existing: ClusterConfig | None) -> None:
-    kubernetes = config.KubernetesConfig
-    _version(settings, config, existing)
-    runtime = str(settings.get("container-runtime"))
-    if runtime in NOT_BUILT_RUNTIMES:
+def runtime_name(name: str) -> str:
+    """The name a profile stores for what the user typed."""
+    if name in NOT_BUILT_RUNTIMES:
         raise Reason(
             "MK_UNIMPLEMENTED",
-            f"The container runtime '{runtime}' is not built yet",
+            f"The container runtime '{name}' is not built yet",
             advice="Use --container-runtime=containerd.",
             exit_code=16,
         )
-    if runtime not in RUNTIMES:
-        raise Reason("MK_USAGE", f'Invalid Container Runtime: "{runtime}". Valid runtimes are: [cri-o containerd docker]')
-    kubernetes.ContainerRuntime = RUNTIMES[runtime]
+    if name not in RUNTIMES:
+        raise Reason("MK_USAGE", f'Invalid Container Runtime: "{name}". Valid runtimes are: [cri-o containerd docker]')
+    return RUNTIMES[name]
+
+
+def _refuse_what_is_not_built(settings: Settings, problems: Problems) -> None:
+    with problems:
+        if int(settings.get("nodes")) > 1 or settings.get("ha"):
+            raise Reason(
+                "DRV_UNSUPPORTED_MULTINODE",
+                "Clusters with more than one node are not built yet",
+                advice="Start without --nodes and --ha; several clusters side by side work: minikube start -p other",
+            )
+    with problems:
+        if settings.get("no-kubernetes"):
+            raise Reason("MK_UNIMPLEMENTED", "start --no-kubernetes is not built yet", exit_code=16)
+    with problems:
+        if settings.get("cni") not in ("", "auto", "bridge"):
+            raise Reason("MK_UNIMPLEMENTED", f"--cni={settings.get('cni')} is not built yet", advice="Use --cni=bridge.", exit_code=16)
+
+
+def _kubernetes(settings: Settings, config: ClusterConfig, existing: ClusterConfig | None, problems: Problems) -> None:
+    kubernetes = config.KubernetesConfig
+    with problems:
+        _version(settings, config, existing)
+    with problems:
+        kubernetes.ContainerRuntime = runtime_name(str(settings.get("container-runtime")))
     if existing is None or settings.changed("apiserver-port"):
         config.APIServerPort = int(settings.get("apiserver-port"))
         for node in config.Nodes or []:
             node.Port = config.APIServerPort
     if existing is None or settings.changed("extra-config"):
-        chosen = parse_extra_config(settings.get("extra-config"))
-        kubernetes.ExtraOptions = [ExtraOption(option.component, option.key, option.value) for option in chosen] or None
-    parse_feature_gates(str(settings.get("feature-gates")))
+        with problems:
+            chosen = parse_extra_config(settings.get("extra-config"))
+            kubernetes.ExtraOptions = [ExtraOption(option.component, option.key, option.value) for option in chosen] or None
+    with problems:
+        parse_feature_gates(str(settings.get("feature-gates")))
     chosen_once = {
         "namespace": "Namespace",
         "apiserver-name": "APIServerName",

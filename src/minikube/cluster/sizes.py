@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
+from minikube.drivers.values import MINIMUM_CPUS, MINIMUM_MEMORY_MB
 from minikube.output.reason import Reason
 
-MINIMUM_CPUS = 2
-MINIMUM_MEMORY_MB = 1800  # below this the control plane does not fit; upstream's bound
 UNLIMITED = ("max", "no-limit")
 _UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 

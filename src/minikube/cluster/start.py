@@ -9,9 +9,8 @@ from minikube.artifacts import catalogue
 from minikube.artifacts.assembly import provide_components
 from minikube.cluster import steps
 from minikube.cluster.boot import Boot
-from minikube.cluster.driverchoice import choose
 from minikube.cluster.pausing import wake
-from minikube.cluster.plan import plan, plan_sizes
+from minikube.cluster.preflight import prepare
 from minikube.drivers import machinefile
 from minikube.drivers.base import Driver
 from minikube.host import system
@@ -30,12 +29,8 @@ def start(settings: Settings, report: Report) -> None:
     report.step("Initial Minikube Setup", f"{_prefix(profile)}minikube v{__version__} on {system.description()}", style="happy")
     with profile_lock(profile, command="start", on_wait=report.info):
         existing = profile_files.load(profile)
-        definition = choose(settings, existing, report)
         machine = profile_files.machine_name(profile)
-        config = plan(settings, existing, definition)
-        own = definition.configure(config, settings, machinefile.load(machine) if definition.keeps_configuration else {})
-        driver = definition.make(machine, own)
-        plan_sizes(settings, config, driver.machine(), fresh=existing is None)
+        definition, config, own, driver = prepare(settings, existing, machine, report)
         if settings.get("dry-run"):
             report.info("dry-run validation complete!", style="happy")
             return

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from minikube.drivers.base import Driver
+    from minikube.drivers.checks import Question
     from minikube.drivers.values import DriverStatus
     from minikube.profiles.clusterconfig import ClusterConfig
     from minikube.profiles.settings import Flag, Settings
@@ -27,16 +28,34 @@ def no_flags() -> Sequence[Flag]:
     return ()
 
 
+def no_questions() -> Sequence[Question]:
+    return ()
+
+
 class Definition:
     """One driver.
 
     `name` is what profiles store, `title` what people read. `configure` makes the driver's own configuration, which `start` keeps in
     machines/<machine>/config.json, from the profile's, the settings of this start and what was kept before; `make` gives the driver
     object for a machine's name and that configuration. `status` runs in a thread and under a time limit. `flags` are further flags of
-    `start --driver=NAME`. `origin` says where it comes from: built in, a package, a program.
+    `start --driver=NAME`. `questions` are what a start needs to be true of this host: `doctor` asks them all, `start` the quick ones.
+    `origin` says where it comes from: built in, a package, a program.
     """
 
-    __slots__ = ("aliases", "configure", "flags", "make", "name", "origin", "priority", "status", "summary", "systems", "title")
+    __slots__ = (
+        "aliases",
+        "configure",
+        "flags",
+        "make",
+        "name",
+        "origin",
+        "priority",
+        "questions",
+        "status",
+        "summary",
+        "systems",
+        "title",
+    )
 
     def __init__(
         self,
@@ -51,10 +70,11 @@ class Definition:
         priority: int = DEFAULT,
         configure: Callable[[ClusterConfig, Settings, Mapping[str, Any]], dict[str, Any]] = nothing_to_keep,
         flags: Callable[[], Sequence[Flag]] = no_flags,
+        questions: Callable[[], Sequence[Question]] = no_questions,
         origin: str = "",
     ) -> None:
         self.name, self.title, self.aliases, self.summary = name, title or name, aliases, summary
-        self.make, self.status, self.configure, self.flags = make, status, configure, flags
+        self.make, self.status, self.configure, self.flags, self.questions = make, status, configure, flags, questions
         self.systems, self.priority, self.origin = systems, priority, origin
 
     @property

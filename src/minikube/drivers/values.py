@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+MINIMUM_CPUS = 2  # kubeadm's bound
+MINIMUM_MEMORY_MB = 1800  # below this the control plane does not fit; upstream's bound
+
 
 class Limits(NamedTuple):
     """What a node may use of the host; 0 means no limit."""

@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 
 DEVNULL = -3  # subprocess.DEVNULL
 
-# PR_SET_PDEATHSIG; and CLONE_NEWNS, then / made private.
+# PR_SET_PDEATHSIG; CLONE_NEWNS, then / made private; and CLONE_NEWNET.
 _TIED = "import ctypes, os, sys\nlibc = ctypes.CDLL(None, use_errno=True)\nlibc.prctl(1, 15)\n"
 _OWN_MOUNTS = """\
 if libc.unshare(0x20000) or libc.mount(b"none", b"/", None, 0x44000, None):
     sys.exit(f"no mount namespace: {os.strerror(ctypes.get_errno())}")
+"""
+_OWN_NETWORK = """\
+if libc.unshare(0x40000000):
+    sys.exit(f"no network namespace: {os.strerror(ctypes.get_errno())}")
 """
 
 
@@ -123,6 +127,12 @@ def tied(argv: Sequence[str], *, own_mounts: bool = False) -> list[str]:
     With `own_mounts`, what it mounts is in a mount namespace of its own, which goes with it.
     """
     program = _TIED + (_OWN_MOUNTS if own_mounts else "") + "os.execv(sys.argv[1], sys.argv[1:])"
+    return [sys.executable, "-I", "-S", "-c", program, *argv]
+
+
+def in_network_of_its_own(argv: Sequence[str]) -> list[str]:
+    """The same command in a new network namespace, which goes with it: whatever it makes there, the host never sees."""
+    program = _TIED + _OWN_NETWORK + "os.execv(sys.argv[1], sys.argv[1:])"
     return [sys.executable, "-I", "-S", "-c", program, *argv]
 
 

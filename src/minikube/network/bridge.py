@@ -40,7 +40,7 @@ def create(tools: NetworkTools, journal: Journal, name: str, subnet: IPv4Network
     undo_bridge(tools, planned[-2])
     try:
         tools.ip(f"link add {name} type bridge\naddr add {gateway(subnet)} dev {name}\nlink set {name} up\n")
-        tools.nft(_table(name, subnet))
+        tools.nft(table(name, str(subnet)))
         if any(change["kind"] == "sysctl" for change in planned):
             _set(FORWARDING, "1")
     except (ProcessFailed, OSError) as error:
@@ -107,7 +107,7 @@ def choosing() -> Iterator[None]:
         lock.close()
 
 
-def _table(name: str, subnet: IPv4Network) -> str:
+def table(name: str, subnet: str) -> str:
     """Outwards: NAT. Inwards: only answers, and the host itself (whose packets never pass `forward`)."""
     return f"""add table ip {name}
 delete table ip {name}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Network, ip_network
 
+from minikube.network.routes import WIDEST
 from minikube.network.tools import NetworkTools
 from minikube.output.reason import Reason
 
@@ -18,13 +19,13 @@ def candidates() -> Iterator[IPv4Network]:
 
 
 def in_use(tools: NetworkTools) -> set[IPv4Network]:
-    """Every IPv4 network that an interface or a route of any table of this host names, the default route aside."""
+    """Every IPv4 network that an interface or a route of any table of this host names, default routes aside."""
     found: set[IPv4Network] = set()
     for route in tools.query("-4", "route", "show", "table", "all"):
         destination = str(route.get("dst", "default"))
         if destination != "default":
             network = ip_network(destination, strict=False)
-            if isinstance(network, IPv4Network) and network.prefixlen > 0:
+            if isinstance(network, IPv4Network) and network.prefixlen >= WIDEST:
                 found.add(network)
     return found
 

@@ -22,14 +22,15 @@ class NetworkTools:
 
     def ip(self, script: str, *, force: bool = False) -> None:
         """Run lines of `ip` in one process; with `force`, go on after a line that fails (undoing what may be gone)."""
-        run(self._argv("ip", *(["-force"] if force else []), "-batch", "-"), input=script.encode(), timeout=30, check=not force)
+        run(self.argv("ip", *(["-force"] if force else []), "-batch", "-"), input=script.encode(), timeout=30, check=not force)
 
     def query(self, *words: str) -> list[dict[str, Any]]:
-        answer: list[dict[str, Any]] = json.loads(run(self._argv("ip", "-json", *words), timeout=30).stdout or b"[]")
+        answer: list[dict[str, Any]] = json.loads(run(self.argv("ip", "-json", *words), timeout=30).stdout or b"[]")
         return answer
 
     def nft(self, script: str) -> None:
-        run(self._argv("nft", "-f", "-"), input=script.encode(), timeout=30)
+        run(self.argv("nft", "-f", "-"), input=script.encode(), timeout=30)
 
-    def _argv(self, program: str, *words: str) -> list[str]:
+    def argv(self, program: str, *words: str) -> list[str]:
+        """The command line that runs one of the tools."""
         return [*self._loader, str(self._programs / program), *words]

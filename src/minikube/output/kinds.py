@@ -82,6 +82,12 @@ _IDS_BY_EXIT_CODE: dict[int, str] = {
     116: "SVC_ADDON_UNSUPPORTED",  # a service: unsupported
 }
 
+# Beside upstream's kinds: ids it gives to problems it recognises, and ids for what only exists here.
+_FURTHER_IDS_BY_EXIT_CODE: dict[int, str] = {
+    15: "NOT_FOUND_BUILD_TOOLS NOT_FOUND_GO",
+    36: "HOST_CGROUP_NOT_SUPPORTED",
+}
+
 _CHECK_NETWORK = "Check the network and the proxy settings (HTTP_PROXY, HTTPS_PROXY, NO_PROXY), then run the command again."
 _BEGIN_AFRESH = "Look at `minikube logs --last-start-only`; `minikube delete` followed by `minikube start` begins afresh."
 
@@ -99,6 +105,13 @@ _ADVICE: dict[str, str] = {
     "MK_ADDON_ENABLE_PAUSED": "Run `minikube unpause` first.",
     "MK_ADDON_DISABLE_PAUSED": "Run `minikube unpause` first.",
     "MK_K8S_CLIENT": "See whether the cluster runs: minikube status",
+    "MK_WRONG_BINARY_WSL": "Inside WSL, use the Linux program.",
+    "NOT_FOUND_CRI_DOCKERD": "Install cri-dockerd, or leave out --container-runtime: containerd comes with minikube.",
+    "NOT_FOUND_DOCKERD": "Install docker, or leave out --container-runtime: containerd comes with minikube.",
+    "NOT_FOUND_CNI_PLUGINS": "Install the CNI plugins into /opt/cni/bin, or use the native driver, which brings its own.",
+    "NOT_FOUND_SOCKET_VMNET": "Install socket_vmnet, or say where it is with --socket-vmnet-path.",
+    "NOT_FOUND_VMNET_HELPER": "Install vmnet-helper, or choose another network with --network.",
+    "NOT_CONFIGURED_VMNET_HELPER": "Allow vmnet-helper to run without a password in sudoers, or choose another network with --network.",
     "RSRC_INSUFFICIENT_CORES": "Give the cluster fewer CPUs (--cpus), or use a machine with two cores or more; --force starts anyway.",
     "RSRC_INSUFFICIENT_REQ_MEMORY": "Ask for more memory, for example --memory=2g; --force starts anyway.",
     "RSRC_INSUFFICIENT_SYS_MEMORY": "Close other programs, or ask for less with --memory.",
@@ -117,6 +130,9 @@ _ADVICE: dict[str, str] = {
     "HOST_BROWSER": "Open the address printed above yourself.",
     "HOST_PURGE": "Remove the directory by hand, then run the command again.",
     "PROVIDER_NOT_FOUND": "Install what the driver needs, or choose another driver with --driver.",
+    "HOST_UNSUPPORTED": "`minikube doctor` lists what this machine lacks.",
+    "HOST_CGROUP_NOT_SUPPORTED": "`minikube doctor` says what is wrong with the control groups of this machine.",
+    "HOST_SAVE_PROFILE": "Check that there is space, and that the profile's directory is yours to write to.",
     "DRV_NOT_FOUND": "Choose a driver with --driver.",
     "DRV_NOT_DETECTED": "Choose a driver with --driver, for example: minikube start --driver=native",
     "DRV_NOT_HEALTHY": "Choose another driver with --driver, for example: minikube start --driver=native",
@@ -125,6 +141,8 @@ _ADVICE: dict[str, str] = {
     "DRV_UNSUPPORTED_MULTINODE": "Leave out --nodes and --ha.",
     "DRV_NEEDS_ROOT": "Run the command as root: sudo -E minikube start",
     "DRV_AS_ROOT": "Run the command as an ordinary user, or add --force.",
+    "DRV_CP_ENDPOINT": "Make the cluster anew: `minikube delete`, then `minikube start`.",
+    "DRV_AUX_NOT_FOUND": "Install the driver's program and put it on the PATH, or choose another driver with --driver.",
     "GUEST_DRIVER_MISMATCH": "Delete the cluster first (minikube delete), or start it with the driver it was made with.",
     "GUEST_NODE_RETRIEVE": "`minikube node list` shows the nodes.",
     "GUEST_PROVISION": _BEGIN_AFRESH,
@@ -135,6 +153,8 @@ _ADVICE: dict[str, str] = {
     "GUEST_MISSING_CONNTRACK": "Install conntrack with your package manager.",
     "GUEST_MISSING_CRICTL": "Install crictl, or use the native driver, which brings its own.",
     "IF_DEDICATED_NETWORK": "Another network uses these addresses: choose one with --subnet, for example --subnet=192.168.85.0",
+    "IF_BOOTPD_FIREWALL": "Allow bootpd through the firewall of macOS, or delete the cluster and start it with another driver.",
+    "IF_SSH_CLIENT": "See whether the node answers: minikube status",
     "INET_CACHE_BINARIES": _CHECK_NETWORK,
     "INET_CACHE_KUBECTL": _CHECK_NETWORK,
     "INET_CACHE_TAR": _CHECK_NETWORK,
@@ -153,4 +173,22 @@ _ADVICE: dict[str, str] = {
     "RUNTIME_ENABLE": "Look at `minikube logs`; --container-runtime chooses another runtime.",
 }
 
-KINDS: dict[str, Kind] = {id: Kind(code, _ADVICE.get(id, "")) for code, ids in _IDS_BY_EXIT_CODE.items() for id in ids.split()}
+KINDS: dict[str, Kind] = {
+    id: Kind(code, _ADVICE.get(id, ""))
+    for table in (_IDS_BY_EXIT_CODE, _FURTHER_IDS_BY_EXIT_CODE)
+    for code, ids in table.items()
+    for id in ids.split()
+}
+
+# A driver's provider has ids with its name in the middle.
+_PROVIDER_ENDINGS = {"_NOT_RUNNING": 63, "_NOT_FOUND": 65, "_OBSOLETE": 66, "_ERROR": 69}
+_UNKNOWN = Kind(1)
+
+
+def kind_of(id: str) -> Kind:
+    """The kind behind an id; one that nobody knows ends with 1."""
+    if id in KINDS:
+        return KINDS[id]
+    if id.startswith("PROVIDER_"):
+        return next((Kind(code) for ending, code in _PROVIDER_ENDINGS.items() if id.endswith(ending)), _UNKNOWN)
+    return _UNKNOWN

@@ -19,20 +19,18 @@ class Reason(Exception):
 
     @property
     def exit_code(self) -> int:
-        from minikube.output.kinds import KINDS
+        from minikube.output.kinds import kind_of
 
-        if self._exit_code is not None:
-            return self._exit_code
-        return KINDS[self.id].exit_code if self.id in KINDS else 1
+        return kind_of(self.id).exit_code if self._exit_code is None else self._exit_code
 
     @property
     def advice(self) -> str:
-        from minikube.output.kinds import KINDS
+        from minikube.output.kinds import kind_of
 
-        return self._advice or (KINDS[self.id].advice if self.id in KINDS else "")
+        return self._advice or kind_of(self.id).advice
 
     @property
     def url(self) -> str:
-        from minikube.output.kinds import KINDS
+        from minikube.output.kinds import kind_of
 
-        return self._url or (KINDS[self.id].url if self.id in KINDS else "")
+        return self._url or kind_of(self.id).url

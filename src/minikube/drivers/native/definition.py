@@ -6,10 +6,11 @@ from minikube.drivers.definition import BUILT_IN, HIGHLY_PREFERRED, Definition
 
 TYPE_CHECKING = False  # typing's own takes milliseconds to import
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from minikube.drivers.base import Driver
+    from minikube.drivers.checks import Question
     from minikube.drivers.values import DriverStatus
 
 
@@ -36,6 +37,12 @@ def _status() -> DriverStatus:
     return DriverStatus(version=__version__)
 
 
+def _questions() -> Sequence[Question]:
+    from minikube.drivers.native.checks import QUESTIONS
+
+    return QUESTIONS
+
+
 DEFINITION = Definition(
     "none",
     title="native",
@@ -44,5 +51,6 @@ DEFINITION = Definition(
     priority=HIGHLY_PREFERRED,
     make=_make,
     status=_status,
+    questions=_questions,
     origin=BUILT_IN,
 )

@@ -1,0 +1,39 @@
+"""What a node is made of: in the store already, or what making it takes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from minikube.artifacts import catalogue
+from minikube.artifacts.assembly import missing_components
+from minikube.artifacts.buildtools import check_installable, missing_packages
+from minikube.artifacts.provide import check_space, seconds_to_make
+from minikube.drivers.checks import Finding, Ground, doubtful, fine, lacking
+from minikube.output.reason import Reason
+
+
+def provided(ground: Ground) -> Finding:
+    version = ground.kubernetes_version or catalogue.resolve_version("")
+    missing = missing_components(catalogue.version_set(version), ground.store)
+    if not missing:
+        return fine(f"everything of Kubernetes {version} is in {ground.store}")
+    packages = missing_packages(package for recipe in missing for package in recipe.host_packages)
+    try:
+        check_installable(packages)
+        check_space(ground.store, missing)
+    except Reason as reason:
+        return lacking(reason.message, reason.advice)
+    minutes = max(1, round(seconds_to_make(missing) / 60))
+    install = f", after installing {', '.join(packages)}" if packages else ""
+    go = "" if shutil.which("go", path=ground.environment.get("PATH", os.defpath)) else ", with Go from PyPI"
+    return doubtful(
+        f"{len(missing)} of Kubernetes {version} are not in {ground.store} yet: "
+        f"the first start makes them in about {minutes} min{install}{go}",
+        f"Run once, ahead of time: minikube start --download-only --kubernetes-version={version}",
+    )
+
+
+def kubectl(ground: Ground) -> Finding:
+    found = shutil.which("kubectl", path=ground.environment.get("PATH", os.defpath))
+    return fine(f"{found} on the PATH" if found else "not on the PATH; `minikube kubectl --` is one that fits")
