@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minikube.cli.command import Call, Command
+from minikube.output.reason import Reason
 from minikube.profiles.settings import Flag
 
 
@@ -20,6 +21,29 @@ def _help(call: Call) -> None:
     show_help(invocation.path, invocation.command)
 
 
+def _update_check(call: Call) -> None:
+    from minikube import __version__
+    from minikube.cluster.releases import newest
+
+    print(f"CurrentVersion: v{__version__}", flush=True)
+    print(f"LatestVersion: {newest()}")
+
+
+def _license(call: Call) -> None:
+    from pathlib import Path
+
+    from minikube.artifacts.licences import gather
+
+    directory = Path(call.settings.get("dir"))
+    try:
+        found = gather(directory)
+    except OSError as error:
+        raise Reason("INET_LICENSES", f"{error.filename or directory} cannot be written: {error.strerror}") from None
+    call.report.info(
+        f"Licenses of {found.modules} Go modules and {found.packages} Python packages were written to {directory}", style="check"
+    )
+
+
 COMMANDS = {
     "options": Command(
         "options", "Show a list of global command-line options (applies to all commands).", _options, max_arguments=0, uses_file=False
@@ -28,13 +52,19 @@ COMMANDS = {
     "license": Command(
         "license",
         "Outputs the licenses of dependencies to a directory",
+        _license,
         flags=(Flag("dir", short="d", default=".", help="Directory to write to."),),
-        unbuilt="there is no archive of the components' licences to download; the licence of minikube itself is its file LICENSE",
+        max_arguments=0,
+        details="Writes the licenses of everything that runs in a cluster and in minikube itself to a directory, one for each component, "
+        "from the sources they were built from.",
+        examples=("minikube license -d licenses",),
     ),
     "update-check": Command(
         "update-check",
         "Print current and latest version number",
-        unbuilt="there is no place on the internet that names the latest version; `minikube version` prints this one",
+        _update_check,
+        max_arguments=0,
+        details="Prints the current version, and the latest one at the place this clone of minikube came from (its git origin).",
     ),
     "generate-docs": Command(
         "generate-docs",

@@ -8,16 +8,37 @@ from minikube.profiles.settings import Flag
 
 
 def as_kubectl(words: list[str]) -> list[str]:
-    """The words of `minikube` that mean what `kubectl WORDS` says: the context names the profile."""
-    context = ""
+    """The words of `minikube` that mean what `kubectl WORDS` says: the context, named or current, is the profile.
+
+    A kubectl also has to serve clusters of others: for a context that is no profile of ours, this process becomes the newest kubectl here.
+    """
+    from minikube.kubernetes.kubeconfigglance import current_context
+    from minikube.profiles.glance import exists
+
+    context = _option(words, "--context")
+    elsewhere = not context and _option(words, "--kubeconfig")
+    context = context or ("" if elsewhere else current_context())
+    if not context or "/" in context or "\0" in context or not exists(context):
+        from minikube.cluster.kubectl import newest_binary
+        from minikube.host.process import become
+
+        binary = newest_binary()
+        if binary:
+            become([binary, *words])
+    return ["kubectl", *([f"--profile={context}"] if context else []), "--", *words]
+
+
+def _option(words: list[str], name: str) -> str:
+    """The last value a command line gives for an option."""
+    value = ""
     for index, word in enumerate(words):
         if word == "--":
             break
-        if word == "--context" and index + 1 < len(words):
-            context = words[index + 1]
-        elif word.startswith("--context="):
-            context = word.partition("=")[2]
-    return ["kubectl", *([f"--profile={context}"] if context else []), "--", *words]
+        if word == name and index + 1 < len(words):
+            value = words[index + 1]
+        elif word.startswith(f"{name}="):
+            value = word.partition("=")[2]
+    return value
 
 
 def _run(call: Call) -> int | None:

@@ -13,6 +13,8 @@ from minikube.profiles.settings import Settings
 
 TYPE_CHECKING = False  # typing costs half of Python's own start
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from minikube.cli.parser import Invocation
 
 _USAGE = 14
@@ -35,13 +37,21 @@ def main(argv: list[str]) -> int:
     if called_as.rsplit("/", 1)[-1] == "kubectl":
         from minikube.cli.kubectl import as_kubectl
 
-        words = as_kubectl(words)
+        return _ended(lambda: _run(as_kubectl(words)))
+    return _ended(lambda: _run(words))
+
+
+def _ended(work: Callable[[], int]) -> int:
+    """The exit code of whatever way the work ended."""
     try:
-        code = _run(words)
+        code = work()
         sys.stdout.flush()
         return code
     except UsageError as error:
         return _explain(error)
+    except Reason as reason:  # before there was a command that could tell it in its own way
+        print(f"X Exiting due to {reason.id}: {reason.message}", file=sys.stderr)
+        return reason.exit_code
     except BrokenPipeError:
         # Nothing is read any more; Python must not complain about that when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

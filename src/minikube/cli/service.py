@@ -2,8 +2,29 @@
 
 from __future__ import annotations
 
-from minikube.cli.command import Command
+import sys
+
+from minikube.cli import checks
+from minikube.cli.command import Call, Command
 from minikube.profiles.settings import Flag
+
+
+def _list(call: Call) -> None:
+    output = call.output("table", "json")
+    profile = checks.existing_profile(call)
+    from minikube.cluster.serviceurls import list_services
+
+    found = list_services(profile, namespace=call.settings.get("namespace"), template=call.settings.get("format"))
+    if output == "json":
+        import json
+
+        print(json.dumps([service._asdict() for service in found], separators=(",", ":")))
+        return
+    from minikube.cli.table import boxed
+
+    rows = [[service.Namespace, service.Name, "\n".join(service.PortNames), "\n".join(service.URLs)] for service in found]
+    sys.stdout.write(boxed(["NAMESPACE", "NAME", "TARGET PORT", "URL"], rows))
+
 
 _WHY = "use the node's address (`minikube ip`) and the port that `kubectl get service` shows"
 
@@ -26,11 +47,13 @@ COMMANDS = {
             Command(
                 "list",
                 "Lists the URLs for the services in your local cluster",
+                _list,
                 flags=(
                     Flag("namespace", help="Namespace of the services; all if left out.", short="n"),
                     Flag("output", short="o", default="table", help="table or json.", choices=("table", "json")),
                 ),
-                unbuilt=_WHY,
+                max_arguments=0,
+                examples=("minikube service list", "minikube service list -n kube-system -o json"),
             ),
         ),
     )

@@ -26,6 +26,17 @@ def binary(version: str) -> str:
     return f"{home_text()}/cache/linux/{architecture()}/{version}/kubectl"
 
 
+def newest_binary() -> str:
+    """The newest kubectl that any cluster of this home brought, empty if there is none."""
+    directory = f"{home_text()}/cache/linux/{architecture()}"
+    try:
+        found = [name for name in os.listdir(directory) if os.access(f"{directory}/{name}/kubectl", os.X_OK)]  # noqa: PTH208
+    except OSError:
+        return ""
+    newest = max(found, key=lambda name: [int(part) if part.isdigit() else -1 for part in name.lstrip("v").split(".")], default="")
+    return f"{directory}/{newest}/kubectl" if newest else ""
+
+
 def argv(profile: str, arguments: Sequence[str]) -> list[str]:
     """The command line to become: kubectl, told which cluster unless the user did."""
     found = existing.facts(profile)
