@@ -22,6 +22,28 @@ def directories(path: str) -> list[Path]:
     return [controller / relative for controller in sorted(ROOT.iterdir()) if controller.is_dir() and not controller.is_symlink()]
 
 
+def make(path: str, controller: str) -> Path | None:
+    """The group's directory where that controller's files are; None where this host does not have the controller."""
+    if not is_v2():
+        if not (ROOT / controller).is_dir():
+            return None
+        directory = ROOT / controller / path.lstrip("/")
+        # Whoever deletes the last cluster of the host removes the parent: also in the moment between making it and this.
+        for _ in range(5):
+            with contextlib.suppress(FileNotFoundError):
+                directory.mkdir(parents=True, exist_ok=True)
+                break
+        return directory
+    directory = ROOT
+    for part in path.strip("/").split("/"):
+        if controller not in (directory / "cgroup.controllers").read_text().split():
+            return None
+        (directory / "cgroup.subtree_control").write_text(f"+{controller}")
+        directory /= part
+        directory.mkdir(exist_ok=True)
+    return directory
+
+
 def remove(path: str) -> None:
     """Remove an emptied control group with what is left below it, and its parent if nothing else is in there."""
     for directory in directories(path):

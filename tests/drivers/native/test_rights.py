@@ -27,3 +27,11 @@ def test_the_kernel_log_of_the_node_is_not_the_hosts() -> None:
     kmsg = next(device for device in rights.device_files() if device["path"] == "/dev/kmsg")
     assert (kmsg["major"], kmsg["minor"]) == (1, 3)
     assert "1:11" not in rights.DEVICES
+
+
+def test_calls_are_refused_for_32_bit_programs_too() -> None:
+    profile = rights.refused_calls()
+    assert profile["architectures"]
+    refused = {name for rule in profile["syscalls"] if "args" not in rule for name in rule["names"]}
+    assert refused == rights.REFUSED_CALLS.keys()
+    assert {rule["names"][0] for rule in profile["syscalls"] if "args" in rule} == {"sched_setscheduler", "ioctl"}

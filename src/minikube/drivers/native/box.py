@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from minikube.artifacts.components import Components
 from minikube.artifacts.prepared import clone_store
-from minikube.drivers.native import bundle, setup
+from minikube.drivers.native import bundle, fence, setup
 from minikube.drivers.native.layout import LAYERS, SUPERVISOR
 from minikube.drivers.native.runc import Runc
 from minikube.drivers.values import Limits
@@ -81,10 +81,11 @@ class Box:
         self.driver.node().put_metadata(metadata)
         runc = Runc(Path(facts["runc"]), self.layout.runc_state)
         self.journal.record(
-            {"kind": "cgroup", "path": self.layout.cgroup},
+            {"kind": "cgroup", "path": self.layout.fence},
             {"kind": "container", "id": self.layout.container},
         )
         self.layout.control_socket.unlink(missing_ok=True)
+        fence.build(self.layout.fence, Limits(**facts["limits"]))
         log = self.layout.directory / "node.log"
         process = runc.create(self.layout.container, self.layout.bundle, log=log)
         bridge.plug(NetworkTools(Path(facts["node_image"])), bridge=self.layout.bridge, cable=self.layout.cable, process=process)
@@ -181,8 +182,8 @@ class Box:
                 {"kind": "bridge", "name": self.layout.bridge, "address": "?"},
                 {"kind": "firewall", "family": "ip", "name": self.layout.bridge},
             ]
-        if any(directory.exists() for directory in cgroups.directories(self.layout.cgroup)):
-            found.append({"kind": "cgroup", "path": self.layout.cgroup})
+        if any(directory.exists() for directory in cgroups.directories(self.layout.fence)):
+            found.append({"kind": "cgroup", "path": self.layout.fence})
         return found
 
     def _undo(self, facts: Mapping[str, Any]) -> None:

@@ -40,6 +40,7 @@ def configuration(layout: Layout, components: Components, limits: Limits) -> dic
             "rootfsPropagation": "shared",
             "devices": rights.device_files(),
             "resources": _resources(limits),
+            "seccomp": rights.refused_calls(),
             "readonlyPaths": ["/proc/sysrq-trigger", "/proc/irq", "/proc/bus"],
             "maskedPaths": ["/proc/kcore", "/proc/keys", "/proc/timer_list", "/sys/firmware"],
         },
@@ -78,6 +79,9 @@ def _mounts(layout: Layout, components: Components) -> list[dict[str, Any]]:
         fresh("/dev/mqueue", "mqueue", "nosuid", "noexec", "nodev"),
         fresh("/sys", "sysfs", "nosuid", "noexec", "nodev", "ro"),
         fresh("/sys/fs/cgroup", "cgroup", "nosuid", "noexec", "nodev", "rw"),
+        # A container in a user namespace of its own (`hostUsers: false`) may mount these two only if they lie open somewhere already.
+        fresh("/dev/.minikube/proc", "proc"),
+        fresh("/dev/.minikube/sys", "sysfs"),
         fresh("/run", "tmpfs", "nosuid", "nodev", "mode=755"),
         fresh("/tmp", "tmpfs", "nosuid", "nodev", "mode=1777"),  # noqa: S108 - a path inside the node
         # An overlay never writes to its lower directories, whoever remounts it: the store is out of the node's reach.

@@ -30,7 +30,9 @@ class Layout:
         self.id = hashlib.sha256(self.place.encode()).hexdigest()[:8]
         self.bridge = f"mk-{self.id}"
         self.cable = f"mk-{self.id}-1"
-        self.cgroup = f"/minikube/{self.id}"
+        # The node's own group, which it sees as its root, and the one around it, which it does not see.
+        self.fence = f"/minikube/{self.id}"
+        self.cgroup = f"{self.fence}/node"
         self.container = f"minikube-{self.id}"
 
     @property

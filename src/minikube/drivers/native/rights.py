@@ -5,7 +5,9 @@ docs/security.md has the same table; a test compares them.
 
 from __future__ import annotations
 
+import errno
 import os
+import platform
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ CAPABILITIES = {
     "CAP_IPC_LOCK": "pods that keep secrets out of swap ask for it; locked memory counts towards the node's limit",
     "CAP_NET_ADMIN": "the pods' bridge and cables, kube-proxy's rules: all in the node's own network namespace",
     "CAP_SYS_ADMIN": "namespaces, control groups and mounts of containers and volumes",
+    "CAP_SYS_NICE": "the runtime moves processes of other users between control groups, where the kernel asks for it (cpuset)",
     "CAP_SYS_PTRACE": "the runtime enters containers that run as other users (kubectl exec, probes)",
     "CAP_SYS_RESOURCE": "OOM scores and limits of containers; left out where the host itself lacks it",
 }
@@ -51,7 +54,6 @@ WITHHELD = {
     "CAP_SYSLOG": "the kernel's log is the host's",
     "CAP_SYS_BOOT": "reboots the host",
     "CAP_SYS_MODULE": "loads code into the kernel",
-    "CAP_SYS_NICE": "real-time priority goes past the node's CPU limit",
     "CAP_SYS_PACCT": "process accounting is the host's",
     "CAP_SYS_RAWIO": "hardware, and the kernel's memory",
     "CAP_SYS_TIME": "the clock is the host's",
@@ -73,6 +75,26 @@ DEVICES = {
     "10:229": "/dev/fuse: file systems in pods, in their own mount namespace",
 }
 
+# Refused to everything in the node, whatever its rights; the filter is inherited and nobody can take it off.
+REFUSED_CALLS = {
+    "acct": "process accounting is the host's",
+    "delete_module": "the kernel's modules are the host's",
+    "finit_module": "the kernel's modules are the host's",
+    "init_module": "the kernel's modules are the host's",
+    "kexec_file_load": "the kernel is the host's",
+    "kexec_load": "the kernel is the host's",
+    "open_by_handle_at": "opens files, and namespaces of the host, by their number",
+    "perf_event_open": "watches the host's processes and its kernel",
+    "quotactl": "quotas are the host's",
+    "quotactl_fd": "quotas are the host's",
+    "sched_setattr": "real-time priority goes past the node's CPU limit",
+    "swapoff": "swap is the host's",
+    "swapon": "swap is the host's",
+}
+_REAL_TIME = (1, 2, 6)  # SCHED_FIFO, SCHED_RR, SCHED_DEADLINE
+_NEXT_NAMESPACE = (0x8010B70B, 0x8010B70C)  # NS_MNT_GET_NEXT and NS_MNT_GET_PREV lead from mount namespace to mount namespace
+_ARCHITECTURES = {"x86_64": ("X86_64", "X86", "X32"), "aarch64": ("AARCH64", "ARM")}
+
 
 def capabilities(available: list[str]) -> list[str]:
     """What to grant, of what this process could hand on."""
@@ -92,6 +114,19 @@ def device_rules() -> list[Mapping[str, Any]]:
         rule: dict[str, Any] = {"allow": True, "type": "c", "major": int(major), "access": "rwm"}
         rules.append(rule if minor == "*" else rule | {"minor": int(minor)})
     return rules
+
+
+def refused_calls() -> dict[str, Any]:
+    """The bundle's seccomp filter, for every way this machine can be asked: otherwise 32-bit programs would go around it."""
+    refuse = {"action": "SCMP_ACT_ERRNO", "errnoRet": errno.EPERM}
+    rules: list[dict[str, Any]] = [{"names": sorted(REFUSED_CALLS), **refuse}]
+    # Masks, because the kernel looks at fewer bits than a caller can set.
+    for call, mask, values in (("sched_setscheduler", 0xF, _REAL_TIME), ("ioctl", 0xFFFFFFFF, _NEXT_NAMESPACE)):
+        for value in values:
+            test = {"index": 1, "value": mask, "valueTwo": value, "op": "SCMP_CMP_MASKED_EQ"}
+            rules.append({"names": [call], "args": [test], **refuse})
+    architectures = [f"SCMP_ARCH_{name}" for name in _ARCHITECTURES.get(platform.machine(), ())]
+    return {"defaultAction": "SCMP_ACT_ALLOW", "architectures": architectures, "syscalls": rules}
 
 
 def device_files() -> list[dict[str, Any]]:
