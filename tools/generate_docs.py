@@ -41,6 +41,9 @@ ENVIRONMENT = {
     "KUBECONFIG": "The kubeconfig files, as kubectl reads them. Default: `~/.kube/config`.",
     "MINIKUBE_IN_STYLE": "`true` or `false`: emoji and colour, whatever the terminal.",
     "NO_COLOR": "If set, no colour.",
+    "SHELL": "Your shell, for the scripts of `docker-env` and `podman-env`.",
+    "MINIKUBE_ACTIVE_DOCKERD": "Set by `docker-env` for your shell; `status` says so.",
+    "MINIKUBE_ACTIVE_PODMAN": "Set by `podman-env` for your shell; `status` says so.",
     "TERM": "Whether the terminal knows colours; also what kind of terminal `minikube ssh` tells the node about.",
     "COLORTERM": "Likewise, for terminals whose `TERM` does not say so.",
     "PATH": "Where Go, a compiler and apt-get are looked for.",
@@ -205,6 +208,8 @@ def exit_codes_page() -> str:
 
 
 def _meaning(code: int) -> str:
+    if code == 1:
+        return "a failure that upstream does not name"
     return f"{WHERE[code // 10]}: {RESOURCES.get(code, HOW[code % 10])}"
 
 

@@ -80,7 +80,23 @@ def test_every_unbuilt_command_has_a_sentence(
         assert why in "".join(capsys.readouterr())
 
 
-@pytest.mark.parametrize("words", [["status"], ["ip"], ["ssh"], ["stop"], ["logs"], ["update-context"], ["kubectl", "--", "get", "pods"]])
+_ANY = [
+    "status",
+    "ip",
+    "ssh",
+    "stop",
+    "logs",
+    "update-context",
+    "kubectl -- get pods",
+    "pause",
+    "unpause",
+    "cp a /b",
+    "ssh-key",
+    "ssh-host",
+]
+
+
+@pytest.mark.parametrize("words", [line.split() for line in (*_ANY, "stop --schedule=5m", "stop --cancel-scheduled")], ids=" ".join)
 def test_missing_profile(minikube: Program, words: list[str]) -> None:
     done = minikube(*words, "-p", "nobody") if "--" not in words else minikube("-p", "nobody", *words)
     assert done.returncode == 85

@@ -16,6 +16,29 @@ def _run(call: Call) -> int:
     return ssh(profile, call.settings.arguments, call.settings.get("node"))
 
 
+def _key(call: Call) -> None:
+    profile = checks.existing_profile(call)
+    from minikube.cluster.existing import require_node
+    from minikube.profiles.paths import machine_directory
+
+    require_node(profile, call.settings.get("node"))
+    print(machine_directory(profile) / "id_rsa")
+
+
+def _host(call: Call) -> None:
+    profile = checks.existing_profile(call)
+    from minikube.cluster import existing
+    from minikube.output.reason import Reason
+
+    existing.running_node(profile, call.settings.get("node"))
+    driver = existing.facts(profile).driver
+    raise Reason(
+        "MK_USAGE",
+        f"'{driver}' driver does not support 'minikube ssh-host' command",
+        advice="No SSH server runs in the node: `minikube ssh` and `minikube cp` need none.",
+    )
+
+
 COMMANDS = {
     "ssh": Command(
         "ssh",
@@ -33,13 +56,15 @@ COMMANDS = {
     "ssh-key": Command(
         "ssh-key",
         "Retrieve the ssh identity key path of the specified node",
+        _key,
         flags=(_NODE,),
-        unbuilt="native nodes are entered without SSH and have no keys; drivers with SSH are not built yet",
+        details="Prints where the key of a node is, or would be: native nodes are entered without SSH and have none.",
     ),
     "ssh-host": Command(
         "ssh-host",
         "Retrieve the ssh host key of the specified node",
+        _host,
         flags=(_NODE, Flag("append-known", "bool", help="Add the key to ~/.ssh/known_hosts.")),
-        unbuilt="native nodes are entered without SSH and have no keys; drivers with SSH are not built yet",
+        details="Refused for native nodes: no SSH server runs in them.",
     ),
 }

@@ -11,19 +11,28 @@ from minikube.profiles.settings import Flag
 def _run(call: Call) -> None:
     settings = call.settings
     call.output("text", "json")
-    if settings.get("schedule") or settings.get("cancel-scheduled"):
-        raise Reason(
-            "MK_UNIMPLEMENTED", "`minikube stop --schedule` is not built yet: nothing stays behind that could stop a cluster later"
-        )
-    from minikube.cluster.stop import stop
-
+    after = settings.get("schedule")
+    if after < 0:
+        raise Reason("MK_USAGE", "--schedule takes a time from now on, for example --schedule=5m")
     if settings.get("all"):
         from minikube.profiles.profile import list_profiles
 
         profiles = [profile.name for profile in list_profiles().valid]
     else:
         profiles = [checks.existing_profile(call)]
-    stop(profiles, call.report, keep_context=settings.get("keep-context-active"))
+    keep_context = settings.get("keep-context-active")
+    if settings.get("cancel-scheduled"):
+        from minikube.cluster.scheduledstop import cancel
+
+        cancel(profiles, call.report)
+    elif after:
+        from minikube.cluster.scheduledstop import schedule
+
+        schedule(profiles, after, call.report, keep_context=keep_context)
+    else:
+        from minikube.cluster.stop import stop
+
+        stop(profiles, call.report, keep_context=keep_context)
 
 
 COMMANDS = {
@@ -40,6 +49,6 @@ COMMANDS = {
         ),
         report_steps=True,
         details='Stops a local Kubernetes cluster. Its data stays: "minikube start" brings the same cluster back.',
-        examples=("minikube stop", "minikube stop --all"),
+        examples=("minikube stop", "minikube stop --all", "minikube stop --schedule=8h", "minikube stop --cancel-scheduled"),
     )
 }

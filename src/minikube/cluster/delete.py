@@ -6,6 +6,7 @@ import contextlib
 import shutil
 from collections.abc import Sequence
 
+from minikube.cluster import scheduledstop
 from minikube.kubernetes import kubeconfig
 from minikube.output.reason import Reason
 from minikube.output.report import Report
@@ -35,6 +36,7 @@ def _delete_one(profile: str, report: Report) -> None:
         kubeconfig.remove(profile)
         return
     report.step("Deleting", f'Deleting "{profile}" ...')
+    scheduledstop.end_waiting(profile)
     _delete_machine(profile, machine)
     profile_files.delete(profile)
     kubeconfig.remove(profile)

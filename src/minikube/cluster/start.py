@@ -7,7 +7,7 @@ import time
 from minikube import __version__
 from minikube.artifacts import catalogue
 from minikube.artifacts.assembly import provide_components
-from minikube.cluster import steps
+from minikube.cluster import scheduledstop, steps
 from minikube.cluster.boot import Boot
 from minikube.cluster.pausing import wake
 from minikube.cluster.preflight import prepare
@@ -61,6 +61,10 @@ def _bring_up(boot: Boot, driver: Driver, settings: Settings, report: Report) ->
         )
         driver.stop()
         running = False
+    if not running:
+        # Left by a machine that was switched off before the moment came.
+        scheduledstop.end_waiting(boot.config.Name)
+        boot.config.ScheduledStop = None
     graph = boot.graph_of_running() if running else boot.graph()
     try:
         graph.run()

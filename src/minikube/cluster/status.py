@@ -41,7 +41,24 @@ def status(profile: str, node: str | None = None) -> list[NodeStatus]:
     endpoint = (found.address, found.port) if state == "Stopped" else machine.node().forward(found.port)
     kubelet, apiserver = _components(found, machine, state, endpoint)
     host = "Running" if state == "Paused" else state
-    return [NodeStatus(profile, host, kubelet, apiserver, _kubeconfig(found, state, endpoint))]
+    found_status = NodeStatus(profile, host, kubelet, apiserver, _kubeconfig(found, state, endpoint))
+    if host == "Running":
+        _add_circumstances(found_status, found)
+    return [found_status]
+
+
+def _add_circumstances(status: NodeStatus, found: Glance) -> None:
+    """What else a person wants to know of a running cluster: that it will be stopped, and what the shell is pointed at."""
+    import os
+
+    if found.stops_at:
+        import time
+
+        from minikube.profiles.values import format_duration
+
+        status.TimeToStop = format_duration(found.stops_at - time.time_ns())
+    status.DockerEnv = "in-use" if os.environ.get("MINIKUBE_ACTIVE_DOCKERD") else ""
+    status.PodManEnv = "in-use" if os.environ.get("MINIKUBE_ACTIVE_PODMAN") else ""
 
 
 def _components(found: Glance, machine: Driver, state: str, endpoint: tuple[str, int]) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minikube.cluster import existing
+from minikube.cluster import existing, scheduledstop
 from minikube.kubernetes import kubeconfig
 from minikube.output.report import Report
 from minikube.profiles.locks import profile_lock
@@ -17,6 +17,7 @@ def stop(profiles: Sequence[str], report: Report, *, keep_context: bool = False)
         machine = existing.driver(existing.facts(profile))
         report.step("Stopping", f'Stopping node "{profile}"  ...')
         with profile_lock(profile, command="stop", on_wait=report.info):
+            scheduledstop.forget(profile)
             machine.stop()
             if not keep_context:
                 kubeconfig.remove(profile)

@@ -150,6 +150,13 @@ class Control:
         with Conversation(self.path, timeout=ANSWER_TIMEOUT) as conversation:
             return run(conversation, _execution(argv, env, cwd), input=input, timeout=timeout)
 
+    def transfer(self, argv: Sequence[str], *, source: int | None = None, sink: int | None = None) -> tuple[int, bytes]:
+        """Run a command in the node that reads from or writes to open files of ours, however large: exit code and stderr."""
+        from minikube.node.streams import transfer
+
+        with Conversation(self.path, timeout=ANSWER_TIMEOUT) as conversation:
+            return transfer(conversation, _execution(argv, None, "/"), source=source, sink=sink)
+
     def attach(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str = "/", tty: bool = False) -> int:
         """Run a command in the node on this process' own stdin, stdout and stderr, with `tty` on a terminal of the node; its exit code."""
         from minikube.node.streams import attach, attach_terminal

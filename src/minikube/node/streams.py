@@ -24,6 +24,7 @@ class Flow:
 
     def __init__(self, source: int, sink: int | bytearray, *, at_end: Callable[[], None] = lambda: None) -> None:
         self.source, self.sink, self.pending, self.open = source, sink, b"", True
+        self.error: OSError | None = None
         self._at_end = at_end
 
     def read(self) -> bool:
@@ -32,8 +33,8 @@ class Flow:
             data = os.read(self.source, CHUNK)
         except BlockingIOError:
             return False
-        except OSError:
-            data = b""  # a pty says EIO when nobody has it open inside any more
+        except OSError as error:
+            data, self.error = b"", error  # a pty says EIO when nobody has it open inside any more
         if isinstance(self.sink, bytearray):
             self.sink += data
         else:
@@ -49,8 +50,8 @@ class Flow:
             self.pending = self.pending[os.write(self.sink, self.pending) :] if self.pending else b""
         except BlockingIOError:
             pass
-        except OSError:
-            self.pending = b""
+        except OSError as error:
+            self.pending, self.error = b"", error
             self.close()
 
     def finish(self) -> None:
@@ -107,6 +108,32 @@ def run(conversation: Conversation, request: Mapping[str, Any], *, input: bytes 
         conversation.socket.settimeout(None)
         code = relay(conversation, [], [Flow(ours[0].number, stdout), Flow(ours[1].number, stderr)], deadline=deadline)
     return code, bytes(stdout), bytes(stderr)
+
+
+def transfer(conversation: Conversation, request: Mapping[str, Any], *, source: int | None, sink: int | None) -> tuple[int, bytes]:
+    """Run with a file of ours as stdin, stdout or both, through pipes: the node never holds the file itself.
+
+    Gives exit code and stderr; OSError when the file here cannot be read or written.
+    """
+    errors = bytearray()
+    with ExitStack() as stack:
+        theirs, ours = _pipes(stack, 2)
+        inside, outside = (stack.enter_context(closing(_Descriptor(end))) for end in os.pipe())
+        os.set_blocking(outside.number, False)
+        conversation.ask(request, [inside.number, theirs[0].number, theirs[1].number])
+        for end in (inside, *theirs):
+            end.close()
+        conversation.socket.settimeout(None)
+        incoming = [] if source is None else [Flow(source, outside.number, at_end=outside.close)]
+        if source is None:
+            outside.close()
+        # Closed at a failure, so that the command hears of it and ends.
+        result = Flow(ours[0].number, bytearray() if sink is None else sink, at_end=ours[0].close)
+        code = relay(conversation, incoming, [result, Flow(ours[1].number, errors)])
+        for flow in (result, *incoming):
+            if flow.error is not None and not isinstance(flow.error, BrokenPipeError):
+                raise flow.error
+    return code, bytes(errors)
 
 
 def attach(conversation: Conversation, request: Mapping[str, Any]) -> int:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class Glance:
     """One profile: where its cluster is and what it runs."""
 
-    __slots__ = ("address", "driver", "is_valid", "kubernetes_version", "name", "nodes", "port", "runtime")
+    __slots__ = ("address", "driver", "is_valid", "kubernetes_version", "name", "nodes", "port", "runtime", "stops_at")
 
     def __init__(self, name: str, config: dict[str, Any]) -> None:
         nodes = config.get("Nodes") or []
@@ -26,6 +26,9 @@ class Glance:
         self.kubernetes_version = str(kubernetes.get("KubernetesVersion") or "")
         self.runtime = str(kubernetes.get("ContainerRuntime") or "")
         self.is_valid = bool(self.driver) and all(each.get("KubernetesVersion") for each in nodes)
+        scheduled = config.get("ScheduledStop") or {}
+        # When a scheduled stop is due, in nanoseconds; 0 if none is.
+        self.stops_at = int(scheduled["InitiationTime"]) * 10**9 + int(scheduled["Duration"]) if "Duration" in scheduled else 0
 
 
 def config_text(name: str) -> str:
@@ -54,7 +57,7 @@ def glance(name: str) -> Glance | None:
         return None
     except OSError as error:
         raise Reason("HOST_CONFIG_LOAD", f"{path} cannot be read: {error.strerror}") from error
-    except (ValueError, TypeError, AttributeError, IndexError) as error:
+    except (ValueError, TypeError, AttributeError, LookupError) as error:
         raise Reason(
             "HOST_CONFIG_LOAD",
             f"{path} is damaged: {error}",
