@@ -90,7 +90,14 @@ class SecondMachine:
         self.process = int(pid_file.read_text())
         self._ip(f"link add {self.link} type veth peer name eth0 netns {self.process}", f"addr add {self._gateway}/30 dev {self.link}")
         self._ip(f"link set {self.link} up")
-        inside = ("link set lo up", f"addr add {self.address}/30 dev eth0", "link set eth0 up", f"route add default via {self._gateway}")
+        # No address of its own making: it would come a second later than everything else.
+        inside = (
+            "link set lo up",
+            "link set eth0 addrgenmode none",
+            f"addr add {self.address}/30 dev eth0",
+            "link set eth0 up",
+            f"route add default via {self._gateway}",
+        )
         self._ip(*inside, namespace=self.process)
         self._do("start", self.id)
         eventually(self._listens, seconds=30)

@@ -44,7 +44,7 @@ def provide_machine_image() -> Path:
     return Store().provide(
         Recipe(
             name="test-second-machine",
-            identity=f"{SUITE} {PACKAGES} {UNUSED} {FILES}",
+            identity=f"{SUITE} {PACKAGES} {UNUSED} {FILES} 2",
             build=_build,
             host_packages=("mmdebstrap",),
             estimate_seconds=25,
@@ -65,6 +65,8 @@ def _build(target: Path, _progress: Progress) -> None:
         file = target / name
         file.unlink(missing_ok=True)
         file.write_text(text)
+    for name in ("lastlog", "wtmp"):  # sshd complains to whoever logs in where these are missing
+        (target / "var/log" / name).touch()
     (target / "etc/shadow").chmod(0o600)
     (target / "etc/sudoers").chmod(0o440)
     (target / "etc/ld.so.cache").unlink(missing_ok=True)

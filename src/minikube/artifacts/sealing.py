@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,10 +27,14 @@ class Damage(NamedTuple):
         return f"{self.path} {self.what}"
 
 
-def seal(entry: Path, *, name: str, identity: str) -> None:
-    """Record every file below `entry/content`. The manifest is written last: without it there is no entry."""
+def seal(entry: Path, *, name: str, identity: str, known: Mapping[str, str] | None = None) -> None:
+    """Record every file below `entry/content`. The manifest is written last: without it there is no entry.
+
+    Whoever has hashed files while writing them says so in `known`.
+    """
+    known = known or {}
     files = {
-        path: [kind, mode, _content(entry / CONTENT / path, kind), *fingerprint]
+        path: [kind, mode, known.get(path) or _content(entry / CONTENT / path, kind), *fingerprint]
         for path, kind, mode, fingerprint in _survey(entry / CONTENT)
     }
     _write(entry, {"name": name, "identity": identity, "files": files})
@@ -67,6 +71,12 @@ def check(entry: Path, *, full: bool = False) -> Damage | None:
     if moved and os.access(entry, os.W_OK):
         _write(entry, manifest)
     return None
+
+
+def records(entry: Path) -> dict[str, tuple[str, str]]:
+    """What the seal says of every path: its kind, and a file's digest or a link's target. Empty if there is no seal."""
+    manifest = _read(entry) or {"files": {}}
+    return {path: (record[0], record[2]) for path, record in manifest["files"].items()}
 
 
 def _survey(root: Path) -> Iterator[tuple[str, str, int, list[int]]]:

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from minikube.drivers.definition import Definition
 
 # The module of each has its DEFINITION; only that of the driver in use is imported.
-BUILT_IN = {"none": "minikube.drivers.native.definition"}
-ALIASES = {"native": "none"}
+BUILT_IN = {"none": "minikube.drivers.native.definition", "ssh": "minikube.drivers.ssh.definition"}
+ALIASES = {"native": "none", "generic": "ssh"}
 # Where other drivers come from, asked in this order: modules with `find(name) -> Definition | None` and `every() -> list[Definition]`.
 FINDERS = ("minikube.drivers.packages",)
 # Upstream's drivers that are not here, and where upstream has them: the answer can be more than "unknown".
 UPSTREAM = {
-    **dict.fromkeys(("docker", "podman", "kvm2", "kvm", "qemu2", "qemu", "virtualbox", "vmware", "ssh", "generic"), "linux"),
+    **dict.fromkeys(("docker", "podman", "kvm2", "kvm", "qemu2", "qemu", "virtualbox", "vmware"), "linux"),
     **dict.fromkeys(("hyperkit", "parallels", "vfkit", "krunkit"), "darwin"),
     "hyperv": "windows",
 }

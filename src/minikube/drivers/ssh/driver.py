@@ -1,0 +1,89 @@
+"""The ssh driver: a machine that somebody already has holds a native node, reached over one SSH connection."""
+
+from __future__ import annotations
+
+from minikube.drivers.base import Driver
+from minikube.drivers.ssh.node import SshNode
+from minikube.drivers.ssh.session import Session
+from minikube.output.reason import Reason
+
+TYPE_CHECKING = False  # typing's own takes milliseconds to import
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from minikube.artifacts.components import Components
+    from minikube.drivers.ssh.target import Target
+    from minikube.drivers.values import Limits, Machine
+    from minikube.output.progress import Progress
+
+STOP_SECONDS = 180  # an orderly end of every container may take its time over there
+
+
+class SshDriver(Driver):
+    name = "ssh"
+
+    def __init__(self, machine: str, target: Target) -> None:
+        self.where = f"on {target.address}"
+        self._session = Session(machine, target)
+
+    def machine(self) -> Machine:
+        return self._session.found().machine
+
+    def create(self, components: Components, limits: Limits, progress: Progress) -> SshNode:
+        from minikube.drivers.ssh.transfer import over_there
+
+        self._session.equip(components, progress)
+        # Before anything is made there: whatever happens, `delete` knows that there is something to look for.
+        self._session.remember(limits=limits._asdict())
+        made = self._session.call("create", components=over_there(components), limits=limits._asdict())
+        self._session.remember(**made)
+        return self.node()
+
+    def fill(self, progress: Progress) -> None:
+        self._session.call("fill")
+
+    def setup(self, *, service_address: str, api_port: int) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._session.call("setup", service_address=service_address, api_port=api_port)["setup"]
+        return found
+
+    def start(self, metadata: Mapping[str, Any]) -> None:
+        self._session.call("start", metadata=dict(metadata))
+        self._session.keep()
+
+    def stop(self) -> None:
+        if self._session.facts():
+            self._session.call("stop", timeout=STOP_SECONDS)
+        self._session.close()
+
+    def delete(self) -> None:
+        if self._session.facts():
+            self._session.call("delete", timeout=STOP_SECONDS)
+        self._session.forget()
+
+    def state(self) -> str:
+        if "address" not in self._session.facts():
+            return "Nonexistent"
+        state = str(self._session.call("state")["state"])
+        if state in ("Running", "Paused"):
+            self._session.keep()
+        return state
+
+    def limits(self) -> Limits:
+        from minikube.drivers.values import Limits
+
+        return Limits(**self._created()["limits"])
+
+    def node(self) -> SshNode:
+        facts = self._created()
+        return SshNode(self._session, address=facts["address"], gateway=facts["gateway"])
+
+    def _created(self) -> dict[str, Any]:
+        facts = self._session.facts()
+        if "address" not in facts:
+            raise Reason(
+                "GUEST_LOAD_HOST",
+                f'The machine "{self._session.machine}" does not exist: it was never made, or its directory was removed',
+                advice="Run `minikube start`.",
+            )
+        return facts

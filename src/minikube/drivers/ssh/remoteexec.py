@@ -1,0 +1,100 @@
+"""At this end: a command in the node, its streams as frames. See agentexec.py for the other end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from minikube.drivers.ssh.channel import Channel
+from minikube.drivers.ssh.wire import CHUNK, MESSAGE, STDERR, STDIN, STDIN_END, STDOUT, TAKEN, Silent
+
+WINDOW = 4 * CHUNK  # how much stdin may be under way; the rest stays here, and signals overtake it
+
+
+def run(channel: Channel, request: Mapping[str, Any], *, input: bytes | None, timeout: float | None) -> tuple[int, bytes, bytes]:
+    """Run to the end and give exit code, stdout and stderr. TimeoutError when it takes too long; it is ended then."""
+    deadline = None if timeout is None else time.monotonic() + timeout
+    collected = {STDOUT: bytearray(), STDERR: bytearray()}
+    left, under_way = memoryview(input or b""), 0
+    with channel.telling():
+        wire = channel.wire
+        wire.say({"verb": "execute", "request": dict(request)})
+        ended = False
+        while True:
+            while left and under_way < WINDOW:
+                wire.send(STDIN, left[:CHUNK])
+                under_way += len(left[:CHUNK])
+                left = left[CHUNK:]
+            if not left and not ended:
+                ended = True
+                wire.send(STDIN_END)
+            try:
+                kind, payload = wire.receive(None if deadline is None else max(0.0, deadline - time.monotonic()))
+            except Silent:
+                raise TimeoutError("the command in the node took too long") from None
+            if kind == MESSAGE:
+                break
+            if kind == TAKEN:
+                under_way -= int.from_bytes(payload, "big")
+            else:
+                collected[kind] += payload
+    return channel.exit_code(payload), bytes(collected[STDOUT]), bytes(collected[STDERR])
+
+
+def attach(channel: Channel, request: Mapping[str, Any]) -> int:
+    """Run on our own stdin, stdout and stderr, passing signals on; its exit code."""
+    sinks = {STDOUT: 1, STDERR: 2}
+    under_way, reading = 0, True
+    with channel.telling(), _signals() as signals:
+        wire = channel.wire
+        wire.say({"verb": "execute", "request": dict(request)})
+        while True:
+            sources = [wire.source, signals, *([0] if reading and under_way < WINDOW else [])]
+            ready = [wire.source] if wire.pending() else select.select(sources, [], [])[0]
+            if signals in ready:
+                for number in os.read(signals, 16):
+                    wire.send(MESSAGE, json.dumps({"signal": number}).encode())
+            if 0 in ready:
+                data = os.read(0, CHUNK)
+                under_way += len(data)
+                reading = bool(data)
+                wire.send(STDIN if data else STDIN_END, data)
+            if wire.source in ready:
+                kind, payload = wire.receive()
+                if kind == MESSAGE:
+                    break
+                if kind == TAKEN:
+                    under_way -= int.from_bytes(payload, "big")
+                else:
+                    _write(sinks[kind], payload)
+    return channel.exit_code(payload)
+
+
+def _write(sink: int, data: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError):  # `| head`: the command goes on, as it does without us in between
+        while data:
+            data = data[os.write(sink, data) :]
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[int]:
+    """A descriptor with the numbers of signals that came: a handler itself might come in the middle of a frame."""
+    source, sink = os.pipe()
+
+    def note(number: int, _frame: object) -> None:
+        os.write(sink, bytes([number]))
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)}
+    try:
+        yield source
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        os.close(source)
+        os.close(sink)

@@ -1,0 +1,113 @@
+"""Frames between this host and its agent on the machine: a letter, a length, that many bytes. Both ends use this module."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import threading
+import time
+
+TYPE_CHECKING = False  # typing's own takes milliseconds to import
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+# A log-in script may greet: whatever comes before this line is not ours.
+GREETING = b"\n#minikube-agent-1\n"
+
+MESSAGE, BLOB, END = b"J", b"B", b"E"
+STDIN, STDIN_END, STDOUT, STDERR, TAKEN = b"0", b"4", b"1", b"2", b"T"
+
+CHUNK = 1 << 16
+LARGEST = 1 << 26
+
+
+class Closed(Exception):
+    """The other end is gone."""
+
+
+class Silent(Exception):
+    """The other end has said nothing for as long as we would wait."""
+
+
+class Wire:
+    """Two descriptors. Any thread may send, one at a time may receive."""
+
+    def __init__(self, source: int, sink: int) -> None:
+        self.source, self.sink = source, sink
+        self._buffer = bytearray()
+        self._sending = threading.Lock()
+
+    def send(self, kind: bytes, payload: bytes | memoryview = b"") -> None:
+        with self._sending:
+            self._write(kind + len(payload).to_bytes(4, "big"))
+            self._write(payload)
+
+    def say(self, message: Mapping[str, Any], blob: bytes | None = None) -> None:
+        """A message; one that announces a blob is followed by it."""
+        self.send(MESSAGE, json.dumps(dict(message) | ({"blob": True} if blob is not None else {})).encode())
+        if blob is not None:
+            view = memoryview(blob)
+            for start in range(0, len(blob), CHUNK):
+                self.send(BLOB, view[start : start + CHUNK])
+            self.send(END)
+
+    def receive(self, timeout: float | None = None) -> tuple[bytes, bytes]:
+        """The next frame. Closed at the end, Silent when nothing came in time."""
+        self._fill(5, timeout)
+        kind, length = bytes(self._buffer[:1]), int.from_bytes(self._buffer[1:5], "big")
+        if length > LARGEST:
+            raise Closed("what came is not the protocol")
+        self._fill(5 + length, timeout)
+        payload = bytes(self._buffer[5 : 5 + length])
+        del self._buffer[: 5 + length]
+        return kind, payload
+
+    def hear(self, timeout: float | None = None) -> tuple[dict[str, Any], bytes]:
+        """The next message, and its blob. What was still under way for a command that has ended is dropped."""
+        kind, payload = self.receive(timeout)
+        while kind in (STDIN, STDIN_END) or (kind == MESSAGE and payload.startswith(b'{"signal"')):
+            kind, payload = self.receive(timeout)
+        if kind != MESSAGE:
+            raise Closed(f"a message was due, {kind!r} came")
+        message: dict[str, Any] = json.loads(payload)
+        return message, b"".join(self.blob(timeout)) if message.pop("blob", False) else b""
+
+    def blob(self, timeout: float | None = None) -> Iterator[bytes]:
+        """The pieces of a blob, up to its end."""
+        while True:
+            kind, payload = self.receive(timeout)
+            if kind != BLOB:
+                return
+            yield payload
+
+    def skip_to_greeting(self, timeout: float) -> None:
+        deadline = time.monotonic() + timeout
+        while (at := self._buffer.find(GREETING)) < 0:
+            self._fill(len(self._buffer) + 1, max(0.0, deadline - time.monotonic()))
+        del self._buffer[: at + len(GREETING)]
+
+    def pending(self) -> bool:
+        """Whether bytes that were read already wait for `receive`: select does not see those."""
+        return len(self._buffer) >= 5 and len(self._buffer) >= 5 + int.from_bytes(self._buffer[1:5], "big")
+
+    def before_greeting(self) -> bytes:
+        return bytes(self._buffer)
+
+    def _fill(self, size: int, timeout: float | None) -> None:
+        while len(self._buffer) < size:
+            if timeout is not None and not select.select([self.source], [], [], timeout)[0]:
+                raise Silent
+            data = os.read(self.source, 1 << 18)
+            if not data:
+                raise Closed("the connection ended")
+            self._buffer += data
+
+    def _write(self, data: bytes | memoryview) -> None:
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self.sink, view) :]
+        except (BrokenPipeError, ConnectionError):
+            raise Closed("the connection ended") from None
