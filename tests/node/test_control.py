@@ -151,8 +151,8 @@ def test_a_shell_on_a_terminal_of_the_node(node: SupervisedNode) -> None:
     terminal.client.send_signal(signal.SIGWINCH)
     terminal.type(b"stty size\r")
     until(terminal.shows(b"40 120"))
-    terminal.type(b"sleep 1000\r")
-    until(terminal.shows(b"sleep 1000"))
+    terminal.type(b"sh -c 'echo at-\"\"work; exec sleep 1000'\r")
+    until(terminal.shows(b"at-work"))  # said by the command, not by the terminal that echoes what is typed
     terminal.type(b"\x03")
     terminal.type(b"echo code-$?\r")
     until(terminal.shows(b"code-130"))
