@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -188,3 +189,20 @@ def test_broken_metadata_is_refused_and_changes_nothing(node: SupervisedNode, tm
     assert done.returncode == 1
     assert b"the metadata cannot be used" in done.stderr
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to change another process")
+def test_unhurried_processes_get_a_timer_slack_and_others_do_not(tmp_path: Path) -> None:
+    sleeper = tmp_path / "unhurried-test-sleeper"
+    shutil.copy("/bin/sleep", sleeper)
+    processes = [subprocess.Popen([path, "1000"]) for path in (str(sleeper), "sleep")]
+    try:
+        slack = supervisor.Slack()
+        slack.due = 0
+        until(lambda: Path(f"/proc/{processes[0].pid}/comm").read_text().startswith(sleeper.name[:15]))
+        slack.advance(1.0, [sleeper.name])
+        assert [Path(f"/proc/{process.pid}/timerslack_ns").read_text().strip() for process in processes] == ["50000000", "50000"]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()

@@ -22,6 +22,8 @@ PATH = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"}
 
 # Without an API server these two only burn CPU that it needs, and back off just when it is there.
 HELD_BACK = ("kube-controller-manager", "kube-scheduler")
+# Each has dozens of timers for its own housekeeping; not the runtime: containers would inherit what it gets.
+UNHURRIED = ["kubelet", "etcd", "kube-apiserver", *HELD_BACK, "kube-proxy", "coredns", "storage-provisioner"]
 WAITING_ROOM = f"{KUBERNETES_DIRECTORY}/held-back"
 
 
@@ -59,6 +61,7 @@ def metadata(spec: ClusterSpec, *, setup: Sequence[dict[str, Any]], write_manife
         # Containers end before the runtime that holds them; etcd after its clients: it closes cleanly only once nobody asks any more.
         "drain_before": ["containerd"],
         "drain_last": ["etcd"],
+        "unhurried": UNHURRIED,
     }
 
 

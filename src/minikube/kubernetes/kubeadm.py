@@ -25,6 +25,9 @@ ADMISSION_PLUGINS = (
 UNTHROTTLED = {"kube-api-qps": "1000", "kube-api-burst": "2000"}
 
 # kubeadm gives a component four minutes to come up, asked for the first time after ten seconds; we ask every second from the start.
+# kubeadm asks every second, a TLS handshake each time. The kubelet asks at once when the startup probe succeeds, so that a longer period
+# delays nothing, as long as it is shorter than a start: in its first period the kubelet lets each probe wait for a random part of it.
+READINESS_SECONDS = 3
 STARTUP_PATIENCE_SECONDS = 240
 COMPONENTS_WITH_READINESS = ("etcd", "kube-apiserver", "kube-scheduler")
 STATIC_PODS = (*COMPONENTS_WITH_READINESS, "kube-controller-manager")
@@ -81,7 +84,7 @@ def static_pod_patches() -> dict[str, str]:
             "startupProbe": {"initialDelaySeconds": 0, "periodSeconds": 1, "failureThreshold": STARTUP_PATIENCE_SECONDS},
         }
         if component in COMPONENTS_WITH_READINESS:
-            container["readinessProbe"] = {"initialDelaySeconds": 0, "periodSeconds": 1}
+            container["readinessProbe"] = {"initialDelaySeconds": 0, "periodSeconds": READINESS_SECONDS}
         patches[f"{component}0+strategic.yaml"] = dump_yaml({"spec": {"containers": [container]}})
     return patches
 

@@ -21,6 +21,8 @@ The metadata file; only `name` and a service's `name` and `argv` have no default
   drain_before       []: before these services (the container runtime) are stopped, containers get SIGTERM ...
   drain_timeout      5.0: ... and this many seconds to end
   drain_last         []: names of processes (the database) that are told only when all others have ended, and get two seconds more
+  unhurried          []: names of processes whose timers may be up to 50 ms late once they run; late timers ring together, and a process
+                     that has dozens of them (every Kubernetes component) sleeps between
 
 The control socket takes one JSON line per connection, and answers {"ok": true, ...} or {"ok": false, "error": text}:
   status             uptime, stopping, setup; services: pid, restarts, since, last_exit, state (waiting, starting, running, ready, stopping,
@@ -56,13 +58,14 @@ STEADY_AFTER = 30.0
 REQUEST_LIMIT, REQUEST_TIMEOUT, CONNECTION_LIMIT = 1 << 20, 5.0, 100
 HANGUP_GRACE = 2.0
 SWEEP_EVERY = 0.03
+SLACK_EVERY, SLACK_NANOSECONDS = 15.0, b"50000000"
 # They reap and hold containers: they end after them, not with them.
 CONTAINER_KEEPERS = ("containerd-shim", "conmon", "pause")
 SHUTDOWN_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGPWR)
 
 NODE: dict[str, Any] = {"name": "", "hostname": "", "control_socket": "/run/minikube/control.sock", "log_directory": "/var/log/minikube"}
 NODE |= {"log_limit": 10 << 20, "setup": [], "services": [], "restart": {}}
-NODE |= {"shutdown_timeout": 10.0, "drain_before": [], "drain_timeout": 5.0, "drain_last": []}
+NODE |= {"shutdown_timeout": 10.0, "drain_before": [], "drain_timeout": 5.0, "drain_last": [], "unhurried": []}
 RESTART: dict[str, Any] = {"first": 0.2, "longest": 10.0}
 SETUP: dict[str, Any] = {"argv": [], "input": ""}
 SERVICE: dict[str, Any] = {"name": "", "argv": [], "env": {}, "after": [], "kind": "daemon", "ready": None, "autostart": True}
@@ -100,7 +103,7 @@ def _with_defaults(given: object, defaults: Mapping[str, Any]) -> dict[str, Any]
     for key, value in given.items():
         default = defaults[key]
         fits = default is None or isinstance(value, int | float if isinstance(default, float) else type(default))
-        if not fits or (key in ("argv", "after", "env", "drain_before", "drain_last") and not _all_strings(value)):
+        if not fits or (key in ("argv", "after", "env", "drain_before", "drain_last", "unhurried") and not _all_strings(value)):
             raise ValueError(f"{key} cannot be {value!r:.200}")
     if "argv" in defaults and not given.get("argv"):
         raise ValueError(f"argv is missing: {given!r:.200}")
@@ -377,6 +380,45 @@ def _look_at(pid: int) -> tuple[str, int, int, int, bool] | None:
         return None
 
 
+class Slack:
+    """Gives the processes named `unhurried` a timer slack, twice each: threads inherit it, but some are just being made.
+
+    From outside and later, because a process would hand it on to its children, and a user's containers keep the kernel's own.
+    """
+
+    def __init__(self) -> None:
+        self.due = time.monotonic() + SLACK_EVERY
+        self.given: dict[str, int] = {}
+
+    def advance(self, now: float, names: Sequence[str]) -> float:
+        if now >= self.due and names:
+            self.due = now + SLACK_EVERY
+            known = [name[:15] for name in names]  # as much of a name as the kernel keeps
+            found = [entry for entry in os.listdir("/proc") if entry.isdigit() and _name_of(entry) in known]
+            for pid in found:
+                if self.given.get(pid, 0) < 2:
+                    _give_slack(pid)
+            self.given = {pid: self.given.get(pid, 0) + 1 for pid in found}
+        return self.due if names else NEVER
+
+
+def _name_of(pid: str) -> str:
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as stream:
+            return stream.read().rstrip("\n")
+    except OSError:
+        return ""
+
+
+def _give_slack(pid: str) -> None:
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{thread}/timerslack_ns", "wb") as slack:
+                slack.write(SLACK_NANOSECONDS)
+    except OSError:  # gone, or the kernel has no such file, or we have no right to: it only costs some CPU
+        pass
+
+
 class Connection:
     """One client of the control socket, with its one request."""
 
@@ -521,6 +563,7 @@ class Supervisor:
         self.null = os.open("/dev/null", os.O_RDWR)
         self.changed, self.finished, self.deadline = True, False, NEVER
         self.drain: Sweep | None = None
+        self.slack = Slack()
         self.rest: Sweep | None = None
         self.own_log, self.setup_log = self.open_log("supervisor"), self.open_log("setup")
         self.setup, self.setup_done = list(self.metadata["setup"]), False
@@ -565,6 +608,7 @@ class Supervisor:
             due = min((service.advance(now) for service in self.services.values()), default=NEVER)
             if self.deadline < NEVER:
                 due = min(due, self._advance_shutdown(now))
+            due = min(due, self.slack.advance(now, self.metadata["unhurried"]))
             due = min(due, *(connection.advance(now) for connection in self.connections), NEVER)
             self.connections = [connection for connection in self.connections if connection.pid or not connection.closed]
         self.changed = True
