@@ -6,7 +6,7 @@ VENV   := $(STORE)/dev-$(shell cat pyproject.toml | cksum | cut -d' ' -f1)
 PY     := PYTHONPATH=src $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-fast lint format docs bench
+.PHONY: help test test-fast lint format docs messages bench
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,6 +29,9 @@ format: $(VENV)/ready ## write all code in the one style
 
 docs: $(VENV)/ready ## write the generated pages of docs/ anew
 	$(PY) tools/generate_docs.py
+
+messages: $(VENV)/ready ## bring the catalogues of translations in line with the code; says what is not translated yet
+	$(PY) tools/messages.py
 
 bench: $(VENV)/ready ## how long start, stop, restart and delete take on this machine
 	PYTHONPATH=src:. $(VENV)/bin/python -m bench.run

@@ -11,6 +11,10 @@ TYPE_CHECKING = False  # typing costs half of Python's own start
 if TYPE_CHECKING:
     from typing import TextIO
 
+    from minikube.output.translations import Catalogue
+
+_LANGUAGES = ("de", "es", "fr")  # there is a catalogue for each in locale/
+_catalogues: dict[str, Catalogue] = {}
 _PLAIN = "\033[0m"
 _COLOURS = {"warning": "\033[33m", "failure": "\033[31m", "fatal": "\033[31m", "unmet": "\033[31m"}
 
@@ -26,10 +30,24 @@ def err(message: str, style: str = "") -> None:
 
 
 def styled(stream: TextIO, message: str, style: str) -> str:
-    """The message as that stream should show it."""
+    """The message as that stream should show it, in the user's language."""
+    message = localized(message)
     fancy = wants_style(stream)
     colour = _COLOURS.get(style, "") if fancy and not os.environ.get("NO_COLOR") else ""
     return f"{prefix(style, fancy=fancy)}{colour}{message}{_PLAIN if colour else ''}"
+
+
+def localized(message: str) -> str:
+    """The message in the language that LC_ALL, LC_MESSAGES or LANG asks for, the first of them that is set."""
+    setting = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
+    language = setting[:2].lower()
+    if language not in _LANGUAGES or setting[2:3] not in ("", "_", ".", "@", "-"):
+        return message
+    if language not in _catalogues:
+        from minikube.output.translations import Catalogue
+
+        _catalogues[language] = Catalogue(language)
+    return _catalogues[language].translate(message)
 
 
 def wants_style(stream: TextIO) -> bool:

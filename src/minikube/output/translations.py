@@ -1,0 +1,99 @@
+"""Messages in the user's language. Code tells its messages in English; where they are shown, they are looked up by what they look like.
+
+So no call has to know about languages, events and logs stay in English for programs and for whoever helps, and English costs nothing:
+this module is not even loaded. tools/messages.py keeps the catalogues complete.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+LANGUAGES = ("de", "es", "fr")
+LOCALE = Path(__file__).parent / "locale"
+_DEEPEST = 3  # a message in a message: "Exiting due to … : {the reason, in which …}"
+
+
+class _Template:
+    """A message with places to fill in, taken apart at them."""
+
+    __slots__ = ("last", "pieces", "translation")
+
+    def __init__(self, message: str, translation: str) -> None:
+        self.translation = translation
+        self.pieces: list[str] = []
+        rest = message
+        for number in fields(message):
+            before, _, rest = rest.partition(f"{{{number}}}")
+            self.pieces.append(before)
+        self.last = rest
+
+    def match(self, text: str) -> list[str] | None:
+        """What was filled in, if the text is this message."""
+        first, *others = self.pieces
+        end = len(text) - len(self.last)
+        if not text.startswith(first) or not text.endswith(self.last) or end < len(first):
+            return None
+        filled, position = [], len(first)
+        for piece in others:
+            found = text.find(piece, position, end)
+            if found < 0:
+                return None
+            filled.append(text[position:found])
+            position = found + len(piece)
+        filled.append(text[position:end])
+        return filled
+
+
+def fields(message: str) -> list[int]:
+    """Numbers of the places to fill in, in order."""
+    found = [(message.find(f"{{{number}}}"), number) for number in range(20)]
+    return [number for place, number in sorted(found) if place >= 0]
+
+
+class Catalogue:
+    """All messages of one language."""
+
+    def __init__(self, language: str) -> None:
+        import gettext
+
+        self._exact: dict[str, str] = {}
+        self._templates: list[_Template] = []
+        try:
+            translations = gettext.translation("minikube", str(LOCALE), [language])
+        except OSError:
+            return
+        everything: dict[str, str] = getattr(translations, "_catalog", {})
+        for message, translation in everything.items():
+            if not message or not isinstance(message, str) or not translation:
+                continue
+            if fields(message):
+                self._templates.append(_Template(message, translation))
+            else:
+                self._exact[message] = translation
+        # The one with the most words of its own is meant where several fit.
+        self._templates.sort(key=lambda template: -sum(map(len, (*template.pieces, template.last))))
+
+    def translate(self, text: str, depth: int = 0) -> str:
+        if text in self._exact:
+            return self._exact[text]
+        if depth >= _DEEPEST or len(text) < 4:
+            return text
+        for template in self._templates:
+            filled = template.match(text)
+            if filled is not None:
+                return _fill(template.translation, [self.translate(value, depth + 1) for value in filled])
+        return text
+
+
+def _fill(translation: str, values: list[str]) -> str:
+    """The translation with the values in their places; braces in the values mean nothing."""
+    text, rest = "", translation
+    while rest:
+        before, brace, rest = rest.partition("{")
+        text += before
+        number, closing, after = rest.partition("}")
+        if brace and closing and number.isdigit() and int(number) < len(values):
+            text, rest = text + values[int(number)], after
+        else:
+            text += brace
+    return text
