@@ -19,6 +19,7 @@ from minikube.cli.flags import GLOBAL_FLAGS
 from minikube.cli.unbuilt import every_command, unbuilt_commands
 from minikube.drivers.native.checks import QUESTIONS
 from minikube.output.kinds import KINDS
+from minikube.output.knownproblems import KNOWN
 from minikube.profiles.settings import Flag, environment_name
 from minikube.profiles.values import format_duration
 
@@ -196,9 +197,10 @@ def exit_codes_page() -> str:
         "| any | `minikube ssh` and `minikube kubectl` end with the exit code of what they ran |\n"
     )
     parts.append("## What commands end with today\n")
+    advice = {problem.id: problem.advice for problem in KNOWN} | {name: kind.advice for name, kind in KINDS.items() if kind.advice}
     rows = ["| exit code | where, and what kind | ID | advice |", "|---|---|---|---|"]
     for name, code in sorted(codes.items(), key=lambda item: (item[1], item[0])):
-        rows.append(f"| {code} | {_meaning(code)} | `{name}` | {_cell(KINDS[name].advice if name in KINDS else '')} |")
+        rows.append(f"| {code} | {_meaning(code)} | `{name}` | {_cell(advice.get(name, ''))} |")
     parts.append("\n".join(rows) + "\n")
     parts.append("## Kept for later\n")
     parts.append("IDs of upstream minikube that nothing here ends with yet. They keep their exit codes.\n")
@@ -288,6 +290,7 @@ def _raised_reasons() -> Iterator[tuple[str, int | None]]:
                 code = _number(given[0], path) if given else None
                 yield from ((name, code) for name in sorted(_strings(node.args[0])) if code is not None or name in KINDS)
     yield from ((question.reason, None) for question in QUESTIONS if question.required)
+    yield from ((problem.id, None) for problem in KNOWN)
 
 
 def _number(node: ast.expr, path: Path) -> int | None:

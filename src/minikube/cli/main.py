@@ -89,6 +89,12 @@ def _run(words: list[str]) -> int:
 
 
 def _refuse(call: Call, reason: Reason) -> int:
+    from minikube.output.kinds import QUOTING
+
+    if reason.id in QUOTING:
+        from minikube.output.knownproblems import explained
+
+        reason = explained(reason)
     try:
         call.report.error(reason)
     except BrokenPipeError:

@@ -46,7 +46,7 @@ def prepare(settings: Settings, existing: ClusterConfig | None, machine: str, re
             plan_sizes(settings, config, driver.machine(), problems, fresh=existing is None)
         _look_at_the_host(meant, machine, settings, problems, report)
     if settings.get("dry-run"):
-        _root_can_wait(problems, report)
+        _only_say_what_can_wait(problems, report)
     if problems.found or meant is None or driver is None:
         raise together(problems.found)
     return Prepared(meant, config, own, driver)
@@ -74,8 +74,8 @@ def _look_at_the_host(definition: Definition, machine: str, settings: Settings, 
             problems.found.append(refusal)
 
 
-def _root_can_wait(problems: Problems, report: Report) -> None:
-    """A dry run makes nothing."""
-    for reason in [reason for reason in problems.found if reason.id == "DRV_NEEDS_ROOT"]:
+def _only_say_what_can_wait(problems: Problems, report: Report) -> None:
+    """A dry run makes nothing: it needs neither root nor what other clusters use at the moment."""
+    for reason in [reason for reason in problems.found if reason.id in ("DRV_NEEDS_ROOT", "HOST_INOTIFY_LIMIT")]:
         report.warning(f"{reason.message}. {reason.advice}")
         problems.found.remove(reason)

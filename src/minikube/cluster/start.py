@@ -9,11 +9,13 @@ from minikube.artifacts import catalogue
 from minikube.artifacts.assembly import provide_components
 from minikube.cluster import scheduledstop, steps
 from minikube.cluster.boot import Boot
+from minikube.cluster.evidence import last_words
 from minikube.cluster.pausing import wake
 from minikube.cluster.preflight import prepare
 from minikube.drivers import machinefile
 from minikube.drivers.base import Driver
 from minikube.host import system
+from minikube.output.reason import Reason
 from minikube.output.report import Report
 from minikube.profiles import profile as profile_files
 from minikube.profiles.clusterconfig import ClusterConfig
@@ -69,6 +71,8 @@ def _bring_up(boot: Boot, driver: Driver, settings: Settings, report: Report) ->
     try:
         graph.run()
     except BaseException as error:
+        if isinstance(error, Reason):
+            error.evidence = last_words(driver)
         if settings.get("delete-on-failure") and not isinstance(error, KeyboardInterrupt):
             report.warning(f'Deleting "{boot.config.Name}" because of --delete-on-failure')
             driver.delete()

@@ -7,15 +7,21 @@ class Reason(Exception):
     """Why a command cannot go on: what happened, what to do about it, and the exit code that says so to scripts.
 
     `id` and `exit_code` come from upstream's table (output/kinds.py); `advice` is the next step for the person at the keyboard.
+    `evidence` is what other programs said: output/knownproblems.py looks for the cause in it. `issues` are upstream's, by number.
     """
 
-    def __init__(self, id: str, message: str, *, advice: str = "", url: str = "", exit_code: int | None = None) -> None:
+    evidence = ""
+
+    def __init__(
+        self, id: str, message: str, *, advice: str = "", url: str = "", exit_code: int | None = None, issues: tuple[int, ...] = ()
+    ) -> None:
         super().__init__(message)
         self.id = id
         self.message = message
         self._advice = advice
         self._url = url
         self._exit_code = exit_code
+        self.issues = tuple(f"https://github.com/kubernetes/minikube/issues/{number}" for number in issues)
 
     @property
     def exit_code(self) -> int:

@@ -59,7 +59,7 @@ class Report:
             {
                 "advice": reason.advice,
                 "exitcode": str(reason.exit_code),
-                "issues": "",
+                "issues": ",".join(reason.issues),
                 "message": reason.message,
                 "name": reason.id,
                 "url": reason.url,
@@ -97,6 +97,8 @@ class Report:
             console.err(f"Suggestion: {reason.advice}", "tip")
         if reason.url:
             console.err(f"Documentation: {reason.url}", "documentation")
+        if reason.issues:
+            console.err(f"Related issues: {', '.join(reason.issues)}", "issues")
         print(file=sys.stderr, flush=True)
 
     def _make_progress(self) -> Progress:

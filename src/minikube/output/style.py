@@ -39,6 +39,7 @@ STYLES: dict[str, tuple[str, str]] = {
     "notice": ("📌  ", _BULLET),
     "tip": ("💡  ", _BULLET),
     "documentation": ("📘  ", _BULLET),
+    "issues": ("🍿  ", _BULLET),
     "url": ("👉  ", _INDENT),
     "workaround": ("👉  ", _INDENT),
     "shrug": ("🤷  ", _BULLET),

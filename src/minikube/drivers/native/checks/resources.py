@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import resource
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 from minikube.drivers.checks import Finding, Ground, doubtful, fine, lacking
+from minikube.drivers.native.layout import Layout
 from minikube.drivers.values import MINIMUM_CPUS, MINIMUM_MEMORY_MB
 from minikube.host import resources
 
 LEAST_OPEN_FILES = 8192
-LEAST_INSTANCES, LEAST_WATCHES = 128, 65536  # the kernel's own default, and what a control plane and a few pods need
+INSTANCES = 22  # of inotify, by the components of one cluster; many systems allow a user 128
+LEAST_WATCHES = 65536
 _DAY = 24 * 3600
 
 
@@ -45,14 +49,35 @@ def swap(ground: Ground) -> Finding:
 
 
 def inotify(ground: Ground) -> Finding:
-    instances = ground.number("/proc/sys/fs/inotify/max_user_instances", 8192)
+    limit = ground.number("/proc/sys/fs/inotify/max_user_instances", 8192)
     watches = ground.number("/proc/sys/fs/inotify/max_user_watches", 524288)
-    if instances < LEAST_INSTANCES or watches < LEAST_WATCHES:
-        return doubtful(
-            f'{instances} instances, {watches} watches for each user: several clusters or many pods end with "too many open files"',
-            "Run: sudo sysctl -w fs.inotify.max_user_instances=1024 fs.inotify.max_user_watches=524288",
-        )
-    return fine(f"{instances} instances, {watches} watches for each user")
+    fix = "Run: sudo sysctl -w fs.inotify.max_user_instances=1024 fs.inotify.max_user_watches=524288"
+    clusters = len(list(ground.path("/sys/class/net").glob("mk-????????")))
+    # Counting looks at every open file of the machine: only where it may be close.
+    if limit < (clusters + 2) * INSTANCES and not ground.path(f"/sys/class/net/{Layout(ground.machine).bridge}").exists():
+        left = limit - _instances_in_use(ground)
+        if left < INSTANCES:
+            return lacking(f"{max(left, 0)} of {limit} instances are left for your processes, and a cluster takes {INSTANCES}", fix)
+    if watches < LEAST_WATCHES:
+        return doubtful(f'{watches} watches for each user: many pods end with "too many open files"', fix)
+    return fine(f"{limit} instances, {watches} watches for each user")
+
+
+def _instances_in_use(ground: Ground) -> int:
+    """By processes of this user: the kernel counts for each user."""
+    count = 0
+    for process in ground.path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it may have ended since
+            if process.stat().st_uid == ground.user:
+                count += sum(_leads_to(file) == "anon_inode:inotify" for file in os.scandir(process / "fd"))
+    return count
+
+
+def _leads_to(file: os.DirEntry[str]) -> str:
+    try:
+        return os.readlink(file)  # noqa: PTH115 - there are thousands of them
+    except OSError:
+        return ""
 
 
 def open_files(ground: Ground) -> Finding:
