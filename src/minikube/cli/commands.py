@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "cache": ("Images Commands", "cache", "Manage cache for images"),
     "image": ("Images Commands", "image", "Manage images"),
     "addons": ("Configuration and Management Commands", "addons", "Enable or disable a minikube addon"),
+    "drivers": ("Configuration and Management Commands", "drivers", "Lists the drivers of this machine and whether they work"),
     "config": ("Configuration and Management Commands", "config", "Modify persistent configuration values"),
     "profile": ("Configuration and Management Commands", "profile", "Get or list the current profiles (clusters)"),
     "update-context": ("Configuration and Management Commands", "context", "Update kubeconfig in case of an IP or port change"),

@@ -42,15 +42,21 @@ def value_of(name: str, text: str) -> object:
 def default_values(name: str) -> list[str]:
     """What `config defaults` lists; only two keys have such a list."""
     if name == "driver":
-        return list(DRIVERS)
+        return [*DRIVERS, *(name for name in _registered() if name not in DRIVERS)]
     from minikube.artifacts import catalogue
 
     return [versions.kubernetes for versions in catalogue.VERSION_SETS]
 
 
 def _driver(_: str, text: str) -> None:
-    if text not in DRIVERS:
+    if text not in DRIVERS and text not in _registered():
         raise Invalid(f'driver "{text}" is not supported')
+
+
+def _registered() -> list[str]:
+    from minikube.drivers import registry
+
+    return [name for definition in registry.every() for name in (definition.name, *definition.aliases)]
 
 
 def _runtime(_: str, text: str) -> None:

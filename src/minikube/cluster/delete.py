@@ -37,14 +37,14 @@ def _delete_one(profile: str, report: Report) -> None:
         return
     report.step("Deleting", f'Deleting "{profile}" ...')
     scheduledstop.end_waiting(profile)
-    _delete_machine(profile, machine)
+    _delete_machine(profile, machine, report)
     profile_files.delete(profile)
     kubeconfig.remove(profile)
     _forget_as_active(profile)
     report.step("Done", f'Removed all traces of the "{profile}" cluster.')
 
 
-def _delete_machine(profile: str, machine: str) -> None:
+def _delete_machine(profile: str, machine: str, report: Report) -> None:
     """The machine's own files say whose it is; a damaged or missing profile file must not stand in the way."""
     from minikube.drivers import machinefile
     from minikube.drivers.registry import driver_for
@@ -54,7 +54,12 @@ def _delete_machine(profile: str, machine: str) -> None:
         with contextlib.suppress(Reason):
             found = glance(profile)
             name = found.driver if found else ""
-    driver_for(name or "none", machine).delete()
+    try:
+        driver_for(name or "none", machine).delete()
+    except Reason as reason:
+        if reason.id != "DRV_NOT_FOUND" or machine_directory(machine).exists():
+            raise
+        report.warning(f"{reason.message}. Nothing of the machine is left in this home, so only the profile is deleted.")
     # The driver has removed what is its own; what was kept about the machine goes last, so that a failure can be tried again.
     shutil.rmtree(machine_directory(machine), ignore_errors=True)
 

@@ -62,10 +62,10 @@ def _look_at_the_host(definition: Definition, machine: str, settings: Settings, 
     """Ask the driver's quick questions. With --force what is missing is only said."""
     if settings.get("download-only"):
         return
-    known = {reason.id for reason in problems.found}
+    known = " ".join(reason.message for reason in problems.found)
     quick = (question for question in definition.questions() if question.quick)
     for check in checks.ask(quick, checks.ground(machine=machine)):
-        if not check.in_the_way or (check.reason in UNFORCEABLE and check.reason in known):
+        if not check.in_the_way or check.detail in known:
             continue
         refusal = check.refusal()
         if settings.get("force") and check.reason not in UNFORCEABLE:

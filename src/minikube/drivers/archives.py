@@ -11,7 +11,7 @@ from minikube.drivers.values import File
 
 def put_command(root: str = "/") -> list[str]:
     """Reads what `pack` gives. Files that exist keep their inode: somebody may have them mounted."""
-    return ["tar", "-x", "-p", "-f", "-", "--no-same-owner", "--no-overwrite-dir", "--overwrite", "-C", root]
+    return ["tar", "-x", "-p", "-f", "-", "--no-same-owner", "--overwrite", "-C", root]
 
 
 def get_command(paths: Sequence[str], root: str = "/") -> list[str]:

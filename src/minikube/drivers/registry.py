@@ -47,8 +47,16 @@ def every() -> list[Definition]:
 
 
 def driver_for(name: str, machine: str) -> Driver:
-    """The driver of a machine that was made before."""
-    chosen = definition(name)
+    """The driver of a machine that was made before; DRV_NOT_FOUND where what provided it is no longer here."""
+    try:
+        chosen = definition(name)
+    except Reason as reason:
+        raise Reason(
+            "DRV_NOT_FOUND",
+            f"The driver '{name}' of the machine '{machine}' is not here any more: only it can look after that machine",
+            advice="Install again what provided the driver (a Python package, or a docker-machine-driver program on the PATH), "
+            "then run the same command.",
+        ) from reason
     if not chosen.keeps_configuration:
         return chosen.make(machine, {})
     from minikube.drivers import machinefile

@@ -21,19 +21,17 @@ def _make(machine: str, _own: Mapping[str, Any]) -> Driver:
 
 
 def _status() -> DriverStatus:
-    import os
-
+    """What the kernel must have; `start` asks the rest as well, and says all that is missing at once."""
     from minikube import __version__
+    from minikube.drivers import checks
+    from minikube.drivers.native.checks import KERNEL
     from minikube.drivers.values import DriverStatus
 
-    if os.geteuid() != 0:
-        return DriverStatus(
-            healthy=False,
-            reason="it makes namespaces and a network bridge, which needs root rights",
-            fix="Run the same command with sudo: sudo -E minikube start",
-            version=__version__,
-            id="DRV_NEEDS_ROOT",
-        )
+    asked = (question for question in _questions() if question.group == KERNEL and question.required and question.quick)
+    for check in checks.ask(asked, checks.ground()):
+        if check.in_the_way:
+            why = f"{check.title}: {check.detail}"
+            return DriverStatus(healthy=False, reason=why, fix=check.fix, version=__version__, id=check.reason)
     return DriverStatus(version=__version__)
 
 

@@ -1,0 +1,1 @@
+"""For people who write drivers: the tests that say whether one is right. Nothing of minikube itself imports this."""

@@ -1,0 +1,1 @@
+"""What every driver must do, as tests: `pytest --pyargs minikube.testing.driver_contract --driver=NAME`."""
