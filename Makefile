@@ -33,7 +33,8 @@ docs: $(VENV)/ready ## write the generated pages of docs/ anew
 messages: $(VENV)/ready ## bring the catalogues of translations in line with the code; says what is not translated yet
 	$(PY) tools/messages.py
 
-bench: $(VENV)/ready ## how long start, stop, restart and delete take on this machine
+bench: $(VENV)/ready ## how long quick commands, and start, stop, restart and delete take on this machine
+	PYTHONPATH=src:. $(VENV)/bin/python -m bench.commands
 	PYTHONPATH=src:. $(VENV)/bin/python -m bench.run
 
 # Outside the clone, so that every clone with the same dependencies finds it; so it has the dependencies only, not the project.

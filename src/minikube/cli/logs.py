@@ -34,7 +34,7 @@ def _lines(call: Call) -> Iterator[str]:
     settings = call.settings
     length = settings.get("length")
     if settings.get("audit"):
-        yield from _section("Audit", Path(audit_file()), length)
+        yield from _audit(length)
         return
     if settings.get("last-start-only"):
         yield from _section("Last Start", last_start(), None)
@@ -43,9 +43,19 @@ def _lines(call: Call) -> Iterator[str]:
     from minikube.cluster.logs import collect
 
     if not settings.get("problems"):
-        yield from _section("Audit", Path(audit_file()), length)
+        yield from _audit(length)
         yield from _section("Last Start", last_start(), length)
     yield from collect(profile, length=length, node=settings.get("node"), problems=settings.get("problems"))
+
+
+def _audit(length: int) -> Iterator[str]:
+    """The last commands as a table; a row that is not what we write is shown as it is."""
+    from minikube.cli.audittable import as_lines
+
+    title, *rows, end = _section("Audit", Path(audit_file()), length)
+    yield title
+    yield from as_lines(rows)
+    yield end
 
 
 def _section(title: str, file: Path, length: int | None) -> Iterator[str]:
@@ -65,7 +75,7 @@ def _follow(call: Call) -> int:
     from minikube.cluster.logs import follow
 
     try:
-        return follow(profile, length=call.settings.get("length"))
+        return follow(profile, length=call.settings.get("length"), node=call.settings.get("node"))
     except KeyboardInterrupt:
         return _INTERRUPTED
 

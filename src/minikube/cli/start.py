@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minikube.cli.command import Call, Command
+from minikube.cli.flags import GLOBAL_FLAGS
 from minikube.cli.startflags import START_FLAGS
 
 
@@ -14,10 +15,9 @@ def _run(call: Call) -> None:
     validate_name(call.settings.profile)
     if call.settings.arguments:
         call.report.warning(f"start takes no arguments, ignored: {' '.join(call.settings.arguments)}")
+    for flag in GLOBAL_FLAGS:  # these are the program's own business, not the cluster's
+        call.settings.get(flag.name)
     start(call.settings, call.report)
-    for flag in START_FLAGS:
-        if call.settings.changed(flag.name) and not call.settings.was_read(flag.name):
-            call.report.warning(f"--{flag.name} has no effect yet: see docs/compatibility.md for what has")
 
 
 COMMANDS = {

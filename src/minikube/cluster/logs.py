@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from minikube.cluster import existing
 from minikube.drivers.base import Node
@@ -12,36 +12,65 @@ SERVICES = ("containerd", "kubelet")
 # Words that mark a line as worth a look for `--problems`.
 PROBLEMS = ("panic", "fatal", "error", "failed", "unable to", "denied", "refused", "oom")
 
+_DESCRIBE = "KUBECONFIG=/etc/kubernetes/super-admin.conf kubectl describe nodes"
+
 
 def collect(profile: str, *, length: int = 60, node: str = "", problems: bool = False) -> Iterator[str]:
     """Lines for the terminal: container logs, services, the node's own events."""
     target = existing.running_node(profile, node)
-    for title, argv in _sections(length):
+    # These two ask programs that take their time; meanwhile all files are read by one process.
+    containers, nodes = _Later(target, ["crictl", "ps", "-a"]), _Later(target, ["/bin/sh", "-c", f"{_DESCRIBE} 2>&1"])
+    sections = [("container status", containers.lines), *_files(target, length), ("describe nodes", nodes.lines)]
+    for title, lines in sections:
         yield f"==> {title} <=="
-        for line in _output(target, argv):
+        for line in lines():
             if not problems or any(word in line.lower() for word in PROBLEMS):
                 yield line
         yield ""
 
 
-def follow(profile: str, *, length: int = 60) -> int:
-    """Show the kubelet's log as it grows, until interrupted."""
-    node = existing.running_node(profile)
-    return node.attach(["/usr/bin/tail", "-n", str(length), "-F", *(f"/var/log/minikube/{name}.log" for name in SERVICES)], tty=False)
+def follow(profile: str, *, length: int = 60, node: str = "") -> int:
+    """Show the log of the node's services as it grows, until interrupted."""
+    target = existing.running_node(profile, node)
+    return target.attach(["/usr/bin/tail", "-n", str(length), "-F", *(f"/var/log/minikube/{name}.log" for name in SERVICES)], tty=False)
 
 
-def _sections(length: int) -> Iterator[tuple[str, list[str]]]:
-    yield "container status", ["crictl", "ps", "-a"]
+def _files(node: Node, length: int) -> list[tuple[str, Callable[[], list[str]]]]:
+    """The last lines of every log file, by title. Container logs are files too: the runtime need not be asked for ids."""
+    script = ""
     for name in CONTROL_PLANE:
-        # Container logs are files below /var/log/pods; asking the runtime for ids first would cost a process each.
-        script = f"tail -q -n {length} $(ls -t /var/log/pods/kube-system_{name}*/*/*.log 2>/dev/null | head -n 2) /dev/null"
-        yield name, ["/bin/sh", "-c", script]
+        newest = f"$(ls -t /var/log/pods/kube-system_{name}*/*/*.log 2>/dev/null | head -n 2)"
+        script += f"printf '\\0{name}\\0'; tail -q -n {length} {newest} /dev/null 2>&1\n"
     for service in SERVICES:
-        yield service, ["/usr/bin/tail", "-n", str(length), f"/var/log/minikube/{service}.log"]
-    kubectl = "KUBECONFIG=/etc/kubernetes/super-admin.conf kubectl describe nodes"
-    yield "describe nodes", ["/bin/sh", "-c", f"{kubectl} 2>&1"]
+        script += f"printf '\\0{service}\\0'; tail -n {length} /var/log/minikube/{service}.log 2>&1\n"
+    _, *parts = "\n".join(_output(node, ["/bin/sh", "-c", script])).split("\0")
+    return [(title, text.strip("\n").splitlines) for title, text in zip(parts[::2], parts[1::2], strict=True)]
+
+
+class _Later:
+    """The output of a command that runs in the meantime."""
+
+    def __init__(self, node: Node, argv: list[str]) -> None:
+        import threading
+
+        self._lines: list[str] = []
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._work, args=(node, argv), daemon=True)
+        self._thread.start()
+
+    def lines(self) -> list[str]:
+        self._thread.join()
+        if self._failure:
+            raise self._failure
+        return self._lines
+
+    def _work(self, node: Node, argv: list[str]) -> None:
+        try:
+            self._lines = _output(node, argv)
+        except BaseException as error:
+            self._failure = error
 
 
 def _output(node: Node, argv: list[str]) -> list[str]:
     result = node.run(argv, timeout=30)
-    return (result.stdout + result.stderr).decode(errors="replace").splitlines()
+    return (result.stdout + result.stderr).decode(errors="replace").rstrip("\n").split("\n")

@@ -33,6 +33,7 @@ def start(settings: Settings, report: Report) -> None:
         existing = profile_files.load(profile)
         machine = profile_files.machine_name(profile)
         definition, config, own, driver = prepare(settings, existing, machine, report)
+        _say_what_has_no_effect(settings, report)
         if settings.get("dry-run"):
             report.info("dry-run validation complete!", style="happy")
             return
@@ -51,6 +52,13 @@ def start(settings: Settings, report: Report) -> None:
         "Enabling Addons", f"Enabled addons: {', '.join(sorted(name for name, on in (config.Addons or {}).items() if on))}", style="addons"
     )
     report.step("Done", _done(config, time.monotonic() - began), style="ready")
+
+
+def _say_what_has_no_effect(settings: Settings, report: Report) -> None:
+    """Everything but these has been asked for by now, or never will be."""
+    for name in settings.unread():
+        if name not in ("dry-run", "download-only", "delete-on-failure", "timing"):
+            report.warning(f"--{name} has no effect yet: see docs/compatibility.md for what has")
 
 
 def _bring_up(boot: Boot, driver: Driver, settings: Settings, report: Report) -> None:

@@ -73,9 +73,9 @@ class Settings:
         """Whether the flag was given on the command line, as pflag's Changed."""
         return name in self._given
 
-    def was_read(self, name: str) -> bool:
-        """Whether anybody has asked for the value: one that nobody asks for has no effect."""
-        return name in self._known
+    def unread(self) -> list[str]:
+        """Flags that were given but that nobody has asked for: they have no effect."""
+        return [name for name in self._given if name not in self._known]
 
     def has(self, name: str) -> bool:
         """Whether this command has such a flag at all."""

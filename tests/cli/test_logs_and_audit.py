@@ -1,0 +1,92 @@
+"""The audit log, the log of the last start, and where details are written to: through the program, without a cluster."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.program import Program
+
+from minikube import __version__
+
+
+def rows(minikube: Program) -> list[dict[str, dict[str, str]]]:
+    return [json.loads(line) for line in (minikube.home / "logs/audit.json").read_text().splitlines()]
+
+
+def test_a_row_for_each_command(minikube: Program) -> None:
+    minikube("config", "set", "memory", "4g", "--user=somebody")
+    minikube("ip", "-p", "nowhere")
+    minikube("version")
+    minikube("config", "view", "--skip-audit")
+    first, second = rows(minikube)
+    assert set(first) == {"specversion", "id", "source", "type", "datacontenttype", "data"}
+    assert first["type"] == "io.k8s.sigs.minikube.audit"
+    assert set(first["data"]) == {"args", "command", "endTime", "id", "profile", "startTime", "user", "version"}
+    assert first["data"]["command"] == "config"
+    assert first["data"]["args"] == "set memory 4g --user=somebody"
+    assert (first["data"]["user"], first["data"]["version"]) == ("somebody", f"v{__version__}")
+    assert (second["data"]["command"], second["data"]["profile"]) == ("ip", "nowhere")
+
+
+def test_the_audit_log_stays_short(minikube: Program) -> None:
+    minikube("config", "set", "MaxAuditEntries", "3")
+    for number in range(6):
+        minikube.inside("config", "get", f"key{number}" + "x" * 400)
+    assert len(rows(minikube)) == 3
+
+
+def test_the_audit_log_as_a_table(minikube: Program) -> None:
+    minikube("config", "set", "memory", "4g")
+    with (minikube.home / "logs/audit.json").open("a") as stream:
+        stream.write("torn\n")
+    lines = minikube("logs", "--audit").stdout.splitlines()
+    assert lines[0] == "==> Audit <=="
+    assert [cell.strip() for cell in lines[2].strip("│").split("│")] == [
+        "COMMAND", "ARGS", "PROFILE", "USER", "VERSION", "START TIME", "END TIME",
+    ]  # fmt: skip
+    assert "set memory 4g" in lines[4]
+    assert "torn" in lines
+    assert minikube("logs", "--audit", "-n", "0").stdout == "==> Audit <==\n\n"
+
+
+def test_last_start_only(minikube: Program) -> None:
+    file = minikube.home / "logs/lastStart.txt"
+    file.parent.mkdir(parents=True)
+    file.write_text("".join(f"line {number}\n" for number in range(100)))
+    assert minikube("logs", "--last-start-only").stdout == "==> Last Start <==\n" + file.read_text() + "\n"
+    minikube("start", "--driver=nonsense")
+    text = file.read_text()
+    assert "line 1" not in text
+    assert "nonsense" in text
+
+
+def test_into_a_file(minikube: Program, tmp_path: Path) -> None:
+    minikube("config", "set", "memory", "4g")
+    done = minikube("logs", "--audit", f"--file={tmp_path}/logs.txt")
+    assert "Logs were written to" in done.stdout
+    assert "==> Audit <==" in (tmp_path / "logs.txt").read_text()
+    assert minikube("logs", "--audit", "--file=/nowhere/logs.txt").returncode == 30
+    assert minikube("logs", "--length=-1").returncode == 14
+    assert minikube("logs").returncode == 85
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_log_file_and_log_dir(minikube: Program, tmp_path: Path, before: bool) -> None:
+    def run(flag: str) -> None:
+        minikube(*([flag, "start"] if before else ["start", flag]), "--driver=nonsense")
+
+    run(f"--log_file={tmp_path}/details")
+    run(f"--log_dir={tmp_path}/details.d")
+    (inside,) = (tmp_path / "details.d").iterdir()
+    for file in (tmp_path / "details", inside):
+        assert "nonsense" in file.read_text()
+    assert inside.name.startswith("minikube_start_")
+    assert not (minikube.home / "logs/lastStart.txt").exists()
+
+
+def test_details_on_stderr(minikube: Program) -> None:
+    assert "error: DRV_UNSUPPORTED" in minikube("start", "--driver=nonsense", "--alsologtostderr", "-v=8").stderr
+    assert "error: DRV_UNSUPPORTED" in minikube("start", "--driver=nonsense", MINIKUBE_ALSOLOGTOSTDERR="true").stderr
+    assert "error: DRV_UNSUPPORTED" not in minikube("start", "--driver=nonsense").stderr
