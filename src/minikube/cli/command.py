@@ -16,6 +16,7 @@ class Command:
     """One command as data; parsing, help, completion and documentation all read this.
 
     `unbuilt` says why a command that parses cannot run yet. `persistent` flags also belong to the subcommands.
+    `further` gives the flags that depend on the other words.
     `report_steps` marks the commands whose `-o json` is a stream of events kept in the profile's events.json.
     """
 
@@ -25,6 +26,7 @@ class Command:
         "details",
         "examples",
         "flags",
+        "further",
         "hidden",
         "keeps_empty",
         "max_arguments",
@@ -47,6 +49,7 @@ class Command:
         *,
         flags: Sequence[Flag] = (),
         persistent: Sequence[Flag] = (),
+        further: Callable[[list[str]], Sequence[Flag]] | None = None,
         subcommands: Sequence[Command] = (),
         aliases: Sequence[str] = (),
         arguments: str = "",
@@ -64,6 +67,7 @@ class Command:
         self.subcommands, self.aliases, self.arguments = subcommands, aliases, arguments
         self.min_arguments, self.max_arguments = min_arguments, max_arguments
         self.details, self.examples, self.unbuilt, self.hidden = details, examples, unbuilt, hidden
+        self.further = further
         self.keeps_empty, self.report_steps, self.uses_file = keeps_empty, report_steps, uses_file
 
     def subcommand(self, word: str) -> Command | None:

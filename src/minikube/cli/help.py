@@ -8,11 +8,15 @@ from minikube.cli.flags import GLOBAL_FLAGS
 from minikube.profiles.settings import Flag
 from minikube.profiles.values import format_duration
 
+TYPE_CHECKING = False  # typing costs half of Python's own start
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _INTRODUCTION = "minikube provisions and manages local Kubernetes clusters optimized for development workflows."
 
 
-def show_help(path: str, command: Command | None) -> None:
-    print(root_help() if command is None else command_help(path, command))
+def show_help(path: str, command: Command | None, further: Sequence[Flag] = ()) -> None:
+    print(root_help() if command is None else command_help(path, command, further))
 
 
 def root_help() -> str:
@@ -30,7 +34,7 @@ def root_help() -> str:
     return "\n".join(parts)
 
 
-def command_help(path: str, command: Command) -> str:
+def command_help(path: str, command: Command, further: Sequence[Flag] = ()) -> str:
     details = command.details if isinstance(command.details, str) else command.details()
     parts = [details or command.summary, ""]
     if command.unbuilt:
@@ -43,7 +47,9 @@ def command_help(path: str, command: Command) -> str:
     if shown:
         width = max(len(child.name) for child in shown) + 2
         parts += ["Available Commands:", *(f"  {child.name:<{width}}{child.summary}" for child in shown), ""]
-    flags = [flag for flag in (*command.flags, *command.persistent) if not flag.hidden]
+    replaced = {flag.name for flag in further}
+    own = [flag for flag in (*command.flags, *command.persistent) if flag.name not in replaced]
+    flags = [flag for flag in (*own, *further) if not flag.hidden]
     for section in dict.fromkeys(flag.section for flag in flags):
         parts += [f"{section or 'Options'}:", flags_help([flag for flag in flags if flag.section == section]), ""]
     parts += ["Usage:"]

@@ -49,8 +49,10 @@ def _ended(work: Callable[[], int]) -> int:
         return code
     except UsageError as error:
         return _explain(error)
-    except Reason as reason:  # before there was a command that could tell it in its own way
-        print(f"X Exiting due to {reason.id}: {reason.message}", file=sys.stderr)
+    except Reason as reason:  # before there was a command that could tell it in its own way: a driver that cannot even tell its flags
+        from minikube.output.report import make_report
+
+        make_report("minikube").error(reason)
         return reason.exit_code
     except BrokenPipeError:
         # Nothing is read any more; Python must not complain about that when it ends.
@@ -64,7 +66,7 @@ def _run(words: list[str]) -> int:
     if command is None or invocation.given.get("help") or not (command.run or command.unbuilt):
         from minikube.cli.help import show_help
 
-        show_help(invocation.path, command)
+        show_help(invocation.path, command, invocation.further)
         return 0
     settings = Settings(invocation.flags, invocation.given, arguments=invocation.arguments, use_file=command.uses_file)
     call = Call(invocation.path, command, settings)

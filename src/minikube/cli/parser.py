@@ -8,6 +8,7 @@ from minikube.profiles.values import BadValue, parse
 
 TYPE_CHECKING = False  # typing costs half of Python's own start
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from minikube.cli.command import Command
@@ -25,10 +26,20 @@ class UsageError(Exception):
 class Invocation:
     """A command line that was understood."""
 
-    __slots__ = ("arguments", "command", "flags", "given", "path")
+    __slots__ = ("arguments", "command", "flags", "further", "given", "path")
 
-    def __init__(self, path: str, command: Command | None, flags: dict[str, Flag], given: dict[str, Any], arguments: list[str]) -> None:
+    def __init__(
+        self,
+        path: str,
+        command: Command | None,
+        flags: dict[str, Flag],
+        given: dict[str, Any],
+        arguments: list[str],
+        *,
+        further: Sequence[Flag] = (),
+    ) -> None:
         self.path, self.command, self.flags, self.given, self.arguments = path, command, flags, given, arguments
+        self.further = further
 
 
 def understand(words: list[str]) -> Invocation:
@@ -59,10 +70,12 @@ def understand(words: list[str]) -> Invocation:
             shorts.pop(flag.short, None)
         command, words = child, words[:place] + words[place + 1 :]
         path += f" {command.name}"
+    further = command.further(words) if command.further else ()
+    flags |= {flag.name: flag for flag in further}
     given, arguments = _read(words, flags, shorts, path=path, keeps_empty=command.keeps_empty)
     if command.subcommands and not command.run and not command.unbuilt and arguments and not given.get("help"):
         raise unknown_command(arguments[0], path, names)
-    return Invocation(path, command, flags, given, arguments)
+    return Invocation(path, command, flags, given, arguments, further=further)
 
 
 def unknown_command(word: str, path: str, names: list[str]) -> UsageError:

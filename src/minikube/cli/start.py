@@ -6,6 +6,18 @@ from minikube.cli.command import Call, Command
 from minikube.cli.flags import GLOBAL_FLAGS
 from minikube.cli.startflags import START_FLAGS
 
+TYPE_CHECKING = False  # typing costs half of Python's own start
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minikube.profiles.settings import Flag
+
+
+def _driver_flags(words: list[str]) -> Sequence[Flag]:
+    from minikube.cli.driverflags import driver_flags
+
+    return driver_flags(words)
+
 
 def _run(call: Call) -> None:
     from minikube.cluster.start import start
@@ -26,6 +38,7 @@ COMMANDS = {
         "Starts a local Kubernetes cluster",
         _run,
         flags=START_FLAGS,
+        further=_driver_flags,
         report_steps=True,
         examples=(
             "minikube start",

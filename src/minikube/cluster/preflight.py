@@ -39,7 +39,7 @@ def prepare(settings: Settings, existing: ClusterConfig | None, machine: str, re
     # A driver that cannot work is not the only thing to say about a start with it.
     meant = definition or _meant(settings)
     config = plan(settings, existing, meant, problems)
-    if meant:
+    if meant and (definition or meant.built_in):  # somebody else's program that cannot work would only say so twice
         with problems:
             own = meant.configure(config, settings, machinefile.load(machine) if meant.keeps_configuration else {})
             driver = meant.make(machine, own)
@@ -50,6 +50,15 @@ def prepare(settings: Settings, existing: ClusterConfig | None, machine: str, re
     if problems.found or meant is None or driver is None:
         raise together(problems.found)
     return Prepared(meant, config, own, driver)
+
+
+def meet_machine(settings: Settings, config: ClusterConfig, driver: Driver, report: Report, *, fresh: bool) -> None:
+    """Have the machine made or started by drivers that do that; only then is it known what it has."""
+    driver.prepare(report.progress)
+    problems = Problems()
+    plan_sizes(settings, config, driver.machine(), problems, fresh=fresh)
+    if problems.found:
+        raise together(problems.found)
 
 
 def _meant(settings: Settings) -> Definition | None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from minikube.drivers.values import MINIMUM_CPUS, MINIMUM_MEMORY_MB
 from minikube.output.reason import Reason
+from minikube.profiles.values import BadValue, parse_megabytes
 
 UNLIMITED = ("max", "no-limit")
-_UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 def parse_cpus(text: str, *, available: int, force: bool) -> int:
@@ -63,8 +61,7 @@ def default_memory(available: int) -> int:
 
 def size_in_mb(text: str, *, flag: str) -> int:
     """`4g`, `4096mb`, `4096`: a number without a unit is megabytes."""
-    written = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?\s*", text.lower())
-    if not written:
-        raise Reason("MK_USAGE", f"'{text}' is not a size", advice=f"Use a number with a unit: --{flag}=4g or --{flag}=4096mb")
-    number, unit, bytes_suffix = written.groups()
-    return int(float(number) * _UNITS[unit or ("b" if bytes_suffix else "m")]) >> 20
+    try:
+        return parse_megabytes(text)
+    except BadValue as error:
+        raise Reason("MK_USAGE", str(error), advice=f"Use a number with a unit: --{flag}=4g or --{flag}=4096mb") from None

@@ -11,7 +11,7 @@ from minikube.cluster import scheduledstop, steps
 from minikube.cluster.boot import Boot
 from minikube.cluster.evidence import last_words
 from minikube.cluster.pausing import wake
-from minikube.cluster.preflight import prepare
+from minikube.cluster.preflight import meet_machine, prepare
 from minikube.drivers import machinefile
 from minikube.drivers.base import Driver
 from minikube.host import system
@@ -44,6 +44,7 @@ def start(settings: Settings, report: Report) -> None:
             report.info("Download complete!", style="check")
             return
         machinefile.save(machine, definition.name, own)
+        meet_machine(settings, config, driver, report, fresh=existing is None)
         report.step("Starting Node", f'Starting "{profile}" primary control-plane node in "{profile}" cluster', style="thumbs-up")
         boot = Boot(config, driver, components, versions, report)
         _bring_up(boot, driver, settings, report)

@@ -89,6 +89,9 @@ class Driver(ABC):
     def machine(self) -> Machine:
         """The computer the box stands on, or will stand on."""
 
+    def prepare(self, progress: Progress) -> None:  # noqa: B027 - most drivers find the computer there
+        """See that the computer is there and runs: only for drivers that make it. `machine` tells the truth about it from now on."""
+
     @abstractmethod
     def create(self, components: Components, limits: Limits, progress: Progress) -> Node:
         """Make the box, stopped, with its addresses known; one that exists is brought up to date, one that runs is left alone."""

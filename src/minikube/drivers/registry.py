@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BUILT_IN = {"none": "minikube.drivers.native.definition", "ssh": "minikube.drivers.ssh.definition"}
 ALIASES = {"native": "none", "generic": "ssh"}
 # Where other drivers come from, asked in this order: modules with `find(name) -> Definition | None` and `every() -> list[Definition]`.
-FINDERS = ("minikube.drivers.packages",)
+FINDERS = ("minikube.drivers.packages", "minikube.drivers.plugin.discovery")
 # Upstream's drivers that are not here, and where upstream has them: the answer can be more than "unknown".
 UPSTREAM = {
     **dict.fromkeys(("docker", "podman", "kvm2", "kvm", "qemu2", "qemu", "virtualbox", "vmware"), "linux"),

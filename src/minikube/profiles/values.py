@@ -10,6 +10,7 @@ _TRUE = ("1", "t", "T", "true", "TRUE", "True")
 _FALSE = ("0", "f", "F", "false", "FALSE", "False")
 SECOND = 10**9  # durations are nanoseconds, as in Go and in the profile files
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND}
+_BYTES = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 # What each kind of setting is when nobody sets it.
 ZERO: dict[str, Any] = {"bool": False, "int": 0, "duration": 0, "string": "", "strings": [], "stringArray": [], "extra": []}
@@ -82,6 +83,17 @@ def parse_duration(text: str) -> int:
     if total >= 2**63:
         raise BadValue(f'time: invalid duration "{text[:100]}"')
     return -total if text[0] == "-" else total
+
+
+def parse_megabytes(text: str) -> int:
+    """`4g`, `4096mb`, `4096`: a number without a unit is megabytes."""
+    import re
+
+    written = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?\s*", text.lower())
+    if not written:
+        raise BadValue(f"'{text}' is not a size")
+    number, unit, bytes_suffix = written.groups()
+    return int(float(number) * _BYTES[unit or ("b" if bytes_suffix else "m")]) >> 20
 
 
 def format_duration(nanoseconds: int) -> str:

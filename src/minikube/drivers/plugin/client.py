@@ -12,7 +12,7 @@ from typing import Any
 from minikube.drivers.plugin.createflags import PluginFlag, as_plugin_flags
 from minikube.drivers.plugin.gobtypes import BOOL, BYTES, EMPTY, INT, INTERFACE, STRING, Concrete, Map, Slice, Struct, Type
 from minikube.drivers.plugin.netrpc import Connection, ConnectionLost, NoAnswer, RemoteError
-from minikube.drivers.plugin.process import PluginBroken, PluginProcess
+from minikube.drivers.plugin.process import ADDRESS_SECONDS, PluginBroken, PluginProcess
 from minikube.host.process import ProcessFailed
 from minikube.output.debuglog import debug
 
@@ -46,18 +46,19 @@ def running_plugin(
     binary: Path,
     *,
     config: Mapping[str, Any] | bytes | None = None,
-    on_line: Callable[[str], None] = debug,
+    on_words: Callable[[str], None] = lambda _line: None,
+    address_within: float = ADDRESS_SECONDS,
     heartbeat: float = _HEARTBEAT_SECONDS,
     heartbeat_limit: float = _HEARTBEAT_LIMIT,
 ) -> Iterator[Plugin]:
     """Start a plugin, give it its configuration, and end it in any case."""
     try:
-        process = PluginProcess(name, binary, on_line=on_line)
+        process = PluginProcess(name, binary, on_words=on_words)
     except ProcessFailed as error:
         raise PluginBroken(str(error)) from error
     asked = False
     try:
-        plugin = Plugin(process, heartbeat=heartbeat, heartbeat_limit=heartbeat_limit)
+        plugin = Plugin(process, address_within=address_within, heartbeat=heartbeat, heartbeat_limit=heartbeat_limit)
         try:
             if config is not None:
                 plugin.set_config(config)
@@ -71,13 +72,13 @@ def running_plugin(
 class Plugin:
     """The methods of one plugin process. Errors: RemoteError (the driver's own), PluginBroken (it died or misbehaves)."""
 
-    def __init__(self, process: PluginProcess, *, heartbeat: float, heartbeat_limit: float) -> None:
+    def __init__(self, process: PluginProcess, *, address_within: float, heartbeat: float, heartbeat_limit: float) -> None:
         self.process = process
         self._service = _SERVICES[0]
         self._heartbeat, self._heartbeat_limit = heartbeat, heartbeat_limit
         self._closing = threading.Event()
         try:
-            self._connection = Connection(process.address(), timeout=_CONNECT_SECONDS)
+            self._connection = Connection(process.address(timeout=address_within), timeout=_CONNECT_SECONDS)
         except ConnectionLost as error:
             raise self._broken(str(error)) from error
         try:

@@ -20,7 +20,7 @@ from minikube.output.debuglog import debug
 # every docker-machine or minikube that inherits it takes itself for a plugin.
 _TOKEN = {"MACHINE_PLUGIN_TOKEN": "42"}
 _LONGEST_LINE_KEPT = 8192
-_ADDRESS_SECONDS = 10.0
+ADDRESS_SECONDS = 10.0
 _GRACE_SECONDS = 5.0
 
 
@@ -31,10 +31,11 @@ class PluginBroken(Exception):
 class PluginProcess:
     """`docker-machine-driver-<name>`, running. Its first line is its address, what follows is its log."""
 
-    def __init__(self, name: str, binary: Path, *, on_line: Callable[[str], None] = debug) -> None:
+    def __init__(self, name: str, binary: Path, *, on_words: Callable[[str], None] = lambda _line: None) -> None:
+        """`on_words` gets what the plugin says for people to read."""
         self.name = name
         self.binary = binary
-        self._on_line = on_line
+        self._on_words = on_words
         self._address: Future[str] = Future()
         self._last_words: deque[str] = deque(maxlen=200)
         self._stopping, self._wake = os.pipe()
@@ -53,7 +54,7 @@ class PluginProcess:
     def pid(self) -> int:
         return self._process.pid
 
-    def address(self, *, timeout: float = _ADDRESS_SECONDS) -> tuple[str, int]:
+    def address(self, *, timeout: float = ADDRESS_SECONDS) -> tuple[str, int]:
         """Where the plugin listens."""
         try:
             line = self._address.result(timeout)
@@ -155,6 +156,9 @@ class PluginProcess:
             return
         if not line:
             return
+        kept = line[:_LONGEST_LINE_KEPT]
+        debug(f"({self.name}) {'DBG | ' if is_error else ''}{kept}")
         if is_error:
-            self._last_words.append(line[:_LONGEST_LINE_KEPT])
-        self._on_line(f"({self.name}) {'DBG | ' if is_error else ''}{line[:_LONGEST_LINE_KEPT]}")
+            self._last_words.append(kept)
+        else:
+            self._on_words(kept)

@@ -109,7 +109,7 @@ func (d *Driver) SetConfigFromFlags(options *Options, _ *Empty) error {
 	if d.config["Flags"].(map[string]interface{})["misbehaving-switch"] == true {
 		return errors.New("the switch must stay off")
 	}
-	d.config["SSHUser"] = "user"
+	d.config["SSHUser"], d.config["SSHPort"] = "user", d.config["Flags"].(map[string]interface{})["misbehaving-number"]
 	return nil
 }
 
@@ -121,7 +121,18 @@ func (d *Driver) GetSSHKeyPath(_ *Empty, reply *string) error  { return d.text("
 func (d *Driver) GetSSHUsername(_ *Empty, reply *string) error { return d.text("SSHUser", reply) }
 func (d *Driver) GetIP(_ *Empty, reply *string) error          { return d.text("IPAddress", reply) }
 func (d *Driver) GetSSHHostname(_ *Empty, reply *string) error { return d.text("IPAddress", reply) }
-func (d *Driver) GetSSHPort(_ *Empty, reply *int) error        { *reply = 22; return nil }
+func (d *Driver) GetSSHPort(_ *Empty, reply *int) error {
+	// JSON has no integers; nobody sets the port to 0.
+	switch port := d.config["SSHPort"].(type) {
+	case int:
+		*reply = port
+	case float64:
+		*reply = int(port)
+	default:
+		*reply = 22
+	}
+	return nil
+}
 func (d *Driver) GetURL(_ *Empty, reply *string) error {
 	panic("no URL here")
 }
@@ -183,7 +194,7 @@ func (d *Driver) Create(_ *Empty, _ *Empty) (err error) {
 		d.write(6)
 		time.Sleep(time.Hour)
 	}
-	d.config["IPAddress"] = "192.0.2.7"
+	d.config["IPAddress"] = "127.0.0.1"
 	return d.write(1)
 }
 
