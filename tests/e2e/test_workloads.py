@@ -63,9 +63,10 @@ def test_the_api_answers_inside_a_pod(cluster: Cluster, web: set[str]) -> None:
     assert "10.96.0.1" in cluster.kubectl("exec", "client", "--", "nslookup", "kubernetes.default.svc.cluster.local")
 
 
-def test_the_host_has_a_name_in_pods(cluster: Cluster, web: set[str]) -> None:
+def test_the_host_and_the_control_plane_have_names_in_pods(cluster: Cluster, web: set[str]) -> None:
     gateway = cluster.ok("ip").strip().rpartition(".")[0] + ".1"
     assert gateway in cluster.kubectl("exec", "client", "--", "nslookup", "host.minikube.internal")
+    assert cluster.ok("ip").strip() in cluster.kubectl("exec", "client", "--", "nslookup", "control-plane.minikube.internal")
 
 
 def test_a_job_completes(cluster: Cluster) -> None:

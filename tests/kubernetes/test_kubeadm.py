@@ -191,6 +191,7 @@ class TestRealKubeadm:
         pod["containers"][0]["readinessProbe"] |= {"periodSeconds": 1, "failureThreshold": 30}
         corefile = theirs["ConfigMap", "coredns"]["data"]["Corefile"]
         corefile = corefile.replace("    errors\n", "    log\n    errors\n").replace("lameduck 5s", "lameduck 500ms")
-        hosts = "    hosts {\n       10.5.0.1 host.minikube.internal\n       fallthrough\n    }\n"
+        names = f"       10.5.0.1 host.minikube.internal\n       {SPEC.node_ip} control-plane.minikube.internal\n"
+        hosts = f"    hosts {{\n{names}       fallthrough\n    }}\n"
         theirs["ConfigMap", "coredns"]["data"]["Corefile"] = corefile.replace("    forward .", f"{hosts}    forward .")
         assert ours == theirs

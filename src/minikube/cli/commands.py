@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "kubectl": ("Advanced Commands", "kubectl", "Run a kubectl binary matching the cluster version"),
     "node": ("Advanced Commands", "node", "Add, remove, or list additional nodes"),
     "cp": ("Advanced Commands", "cp", "Copy the specified file into minikube"),
+    "sync": ("Advanced Commands", "sync", "Copy ~/.minikube/files into the cluster's node again, without a restart"),
     "ssh-key": ("Troubleshooting Commands", "ssh", "Retrieve the ssh identity key path of the specified node"),
     "ssh-host": ("Troubleshooting Commands", "ssh", "Retrieve the ssh host key of the specified node"),
     "doctor": ("Troubleshooting Commands", "doctor", "Checks whether this machine has everything a start needs"),

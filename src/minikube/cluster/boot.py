@@ -14,10 +14,11 @@ from minikube import __version__
 from minikube.addons import storage
 from minikube.artifacts.catalogue import VersionSet
 from minikube.artifacts.components import Components
-from minikube.cluster import certificates, context, kubectl, specification
+from minikube.cluster import certificates, context, kubectl, specification, usersfiles
 from minikube.cluster.nodefiles import node_files
 from minikube.cluster.services import metadata
 from minikube.cluster.steps import Graph
+from minikube.cluster.sync import bring
 from minikube.drivers.base import Driver, Node
 from minikube.drivers.values import File
 from minikube.kubernetes import health
@@ -58,6 +59,7 @@ class Boot:
         self.node: Node
         self.spec: ClusterSpec
         self.files: dict[str, File] = {}
+        self.late: dict[str, File] = {}  # files of the user's that only a running node can take
         self.booted: float = 0  # when this command started the node; 0 if it was running already
 
     def graph(self) -> Graph:
@@ -97,6 +99,7 @@ class Boot:
         """A running node keeps its box; certificates that expire soon are renewed."""
         self.report.step("Running on Localhost", f'Looking after the running "{self.config.Name}" cluster ...', style="running")
         self.write_certificates()
+        bring(self.node, self.report)
 
     def create(self) -> None:
         self.report.step("Running on Localhost", self._box_words(), style="running")
@@ -120,6 +123,9 @@ class Boot:
         self.report.step("Preparing Kubernetes", message, style="containerd")
         self.files = self._node_files()
         self.node.put(self.files)
+        theirs = usersfiles.collect(self.node, self.report.warning)
+        self.late = {path: theirs[path] for path in usersfiles.put(self.node, theirs)}
+        usersfiles.trust(self.node, self.report.warning)
         if self._database_is_new():
             self.node.put(
                 {f"{SEED_DIRECTORY}/{number}.json": File(body.encode()) for number, body in enumerate(transactions(self.components.seed))}
@@ -132,6 +138,7 @@ class Boot:
         self.driver.start(
             metadata(self.spec, setup=setup, write_manifests=not self._manifests_are_current(), seed_database=self._database_is_new())
         )
+        usersfiles.put_late(self.node, self.late, self.report.warning)
 
     def write_kubeconfig(self) -> None:
         context.write(self.config, self.node)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
+from functools import partial
 
 from minikube.drivers.base import Node
 from minikube.drivers.values import File, Machine
@@ -26,20 +28,25 @@ def node_files(spec: ClusterSpec, node: Node, *, pause_image: str, machine: Mach
         "/etc/crictl.yaml": f"runtime-endpoint: {spec.cri_socket}\nimage-endpoint: {spec.cri_socket}\n",
         "/etc/hostname": f"{spec.node_name}\n",
         "/etc/resolv.conf": machine.resolv_conf,
-        "/etc/hosts": hosts(node.read("/etc/hosts") or b"", spec, node.gateway),
+        "/etc/hosts": hosts(node.read("/etc/hosts") or b"", name=spec.node_name, address=spec.node_ip, gateway=node.gateway),
     }
     if node.read("/etc/machine-id") is None:
         texts["/etc/machine-id"] = uuid.uuid4().hex + "\n"
     return {path: File(text.encode()) for path, text in texts.items()}
 
 
-def hosts(before: bytes, spec: ClusterSpec, gateway: str) -> str:
-    """The node's /etc/hosts: our names point where they should, lines that a user added stay."""
-    ours = {
-        "localhost": "127.0.0.1",
-        spec.node_name: spec.node_ip,
-        CONTROL_PLANE_NAME: spec.node_ip,
-        HOST_NAME: gateway,
-    }
-    kept = [line for line in before.decode(errors="replace").splitlines() if line.strip() and not ours.keys() & set(line.split()[1:])]
+def hosts(before: bytes, *, name: str, address: str, gateway: str) -> str:
+    """The node's /etc/hosts: our names point where they should, whatever else a user wrote there stays."""
+    ours = {"localhost": "127.0.0.1", name: address, CONTROL_PLANE_NAME: address, HOST_NAME: gateway}
+    kept = [line for line in map(partial(_without, ours), before.decode(errors="replace").splitlines()) if line.strip()]
     return "".join(f"{line}\n" for line in [*(f"{address}\t{name}" for name, address in ours.items()), *kept])
+
+
+def _without(ours: Mapping[str, str], line: str) -> str:
+    """The line without names that are ours; other names for the same address, comments and IPv6 stay."""
+    entry, mark, comment = line.partition("#")
+    address, *names = entry.split() or [""]
+    if ":" in address or not ours.keys() & set(names):
+        return line
+    others = [name for name in names if name not in ours]
+    return "\t".join([address, " ".join(others), *([mark + comment] if mark else [])]) if others else mark + comment

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minikube.kubernetes.clusterspec import ClusterSpec
+from minikube.kubernetes.clusterspec import CONTROL_PLANE_NAME, ClusterSpec
 
 HOST_ALIAS = "host.minikube.internal"
 LABELS = {"k8s-app": "kube-dns"}
@@ -23,15 +23,15 @@ def coredns_objects(spec: ClusterSpec, *, image: str, host_ip: str, log: bool = 
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": _metadata("coredns"),
-            "data": {"Corefile": corefile(spec.dns_domain, host_ip=host_ip, log=log)},
+            "data": {"Corefile": corefile(spec.dns_domain, host_ip=host_ip, node_ip=spec.node_ip, log=log)},
         },
         _service(spec.dns_ip),
         _deployment(image),
     ]
 
 
-def corefile(domain: str, *, host_ip: str, log: bool) -> str:
-    """kubeadm's Corefile with what upstream adds to it: the query log and the host's name."""
+def corefile(domain: str, *, host_ip: str, node_ip: str, log: bool) -> str:
+    """kubeadm's Corefile with what upstream adds to it, the query log and the host's name; and the control plane's name, too."""
     return f""".:53 {{
 {"    log" + chr(10) if log else ""}    errors
     health {{
@@ -46,6 +46,7 @@ def corefile(domain: str, *, host_ip: str, log: bool) -> str:
     prometheus :9153
     hosts {{
        {host_ip} {HOST_ALIAS}
+       {node_ip} {CONTROL_PLANE_NAME}
        fallthrough
     }}
     forward . /etc/resolv.conf {{
