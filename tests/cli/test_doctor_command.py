@@ -39,7 +39,7 @@ def without(capability: str) -> str:
 
 
 def test_json_has_this_shape(minikube: Program) -> None:
-    done = minikube("doctor", "-o", "json")
+    done = minikube.inside("doctor", "-o", "json")
     said = json.loads(done.stdout)
     assert list(said) == ["ready", "exitCode", "name", "message", "driver", "containerRuntime", "checks"]
     assert (said["driver"], said["containerRuntime"], said["exitCode"]) == ("native", "containerd", done.returncode)
@@ -54,7 +54,7 @@ def test_json_has_this_shape(minikube: Program) -> None:
 
 
 def test_text_has_every_check_and_says_whether_a_start_can_work(minikube: Program) -> None:
-    done = minikube("doctor")
+    done = minikube.inside("doctor")
     for question in QUESTIONS:
         assert question.title in done.stdout
     for group in ("Kernel", "Resources", "Storage", "Network", "Components", "Drivers", "Container runtimes"):
@@ -89,13 +89,12 @@ def test_it_changes_nothing(minikube: Program) -> None:
     ],
 )
 def test_a_driver_that_cannot_be_used_is_the_only_thing_looked_at(minikube: Program, words: tuple[str, ...], code: int, name: str) -> None:
-    done = minikube("doctor", *words, "-o", "json")
+    done = minikube.inside("doctor", *words, "-o", "json")
     said = json.loads(done.stdout)
     assert (done.returncode, said["ready"], said["name"]) == (code, False, name)
     assert [check["id"] for check in said["checks"] if check["id"] in BY_ID] == []
 
 
-@as_root
 @pytest.mark.parametrize(
     ("words", "code", "name"),
     [
@@ -107,15 +106,15 @@ def test_a_driver_that_cannot_be_used_is_the_only_thing_looked_at(minikube: Prog
     ],
 )
 def test_what_a_start_with_the_same_flags_ends_with(minikube: Program, words: tuple[str, ...], code: int, name: str) -> None:
-    done = pretending(minikube, "exec", "doctor", *words, "-o", "json")
+    done = minikube.inside("doctor", *words, "-o", "json")
     assert (done.returncode, json.loads(done.stdout)["name"]) == (code, name)
-    refused = minikube("start", "--dry-run", *words, "-o", "json")
+    refused = minikube.inside("start", "--dry-run", *words, "-o", "json")
     event = json.loads(refused.stdout.splitlines()[-1])["data"]
     assert (refused.returncode, event["name"]) == (code, name)
 
 
 def test_other_formats_are_refused(minikube: Program) -> None:
-    assert minikube("doctor", "-o", "xml").returncode == 14
+    assert minikube.inside("doctor", "-o", "xml").returncode == 14
 
 
 @as_root

@@ -32,21 +32,23 @@ class Diagnosis(NamedTuple):
 
 def examine(settings: Settings) -> Diagnosis:
     """Look at this machine as a start with these settings would."""
+    # In the order in which a start would come upon it: the first decides the exit code.
     problems = Problems()
     wanted, runtime, version = str(settings.get("driver")), str(settings.get("container-runtime")) or "containerd", ""
-    with problems:
-        version = catalogue.resolve_version(str(settings.get("kubernetes-version")))
     definition = None
     with problems:
         definition = _definition(wanted, settings.profile)
-    found = [*_drivers(wanted), *_runtimes(runtime, narrowed=settings.changed("container-runtime"))]
+    named = [*_drivers(wanted), *_runtimes(runtime, narrowed=settings.changed("container-runtime"))]
+    problems.found += [check.refusal() for check in named if check.in_the_way]
+    with problems:
+        version = catalogue.resolve_version(str(settings.get("kubernetes-version")))
+    found: list[Check] = []
     if definition:
-        ground = checks.ground(machine=machine_name(settings.profile), kubernetes_version=version)
-        found = [*checks.ask(definition.questions(), ground), *found]
         _sizes(settings, problems)
+        found = checks.ask(definition.questions(), checks.ground(machine=machine_name(settings.profile), kubernetes_version=version))
     problems.found += [check.refusal() for check in found if check.in_the_way]
     name = definition.title if definition else wanted
-    return Diagnosis(name, runtime, found, together(problems.found) if problems.found else None)
+    return Diagnosis(name, runtime, [*found, *named], together(problems.found) if problems.found else None)
 
 
 def _definition(wanted: str, profile: str) -> Definition | None:
