@@ -11,7 +11,7 @@ from minikube.cli.startflags import START_FLAGS
 from minikube.cluster.preflight import Prepared, prepare
 from minikube.drivers import registry
 from minikube.drivers.checks import Question, fine, lacking
-from minikube.drivers.definition import HIGHLY_PREFERRED, Definition
+from minikube.drivers.definition import BUILT_IN, HIGHLY_PREFERRED, Definition
 from minikube.drivers.values import DriverStatus, Machine
 from minikube.output.reason import Reason
 from minikube.output.report import Report
@@ -62,6 +62,7 @@ def one_driver(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Any:
             make=lambda *_: Box(),  # type: ignore[arg-type, return-value]
             status=lambda: DriverStatus(**status),
             questions=lambda: questions,
+            origin=BUILT_IN,
         )
         monkeypatch.setattr(registry, "every", lambda: [box])
         monkeypatch.setattr(registry, "definition", lambda name: box)
@@ -99,11 +100,11 @@ def test_one_thing_is_refused_with_its_own_id(one_driver: Any, report: Heard) ->
 
 
 def test_driver_flags_sizes_and_host_come_in_one_list(one_driver: Any, report: Heard) -> None:
-    one_driver(ROOT, DISK, healthy=False, reason="nobody may do that", fix="Become root.", id="DRV_NEEDS_ROOT")
+    one_driver(ROOT, DISK, healthy=False, reason="Root rights: you are nobody", fix="Become root.", id="DRV_NEEDS_ROOT")
     reason = refused(report, cpus="0", cni="calico")
     assert (reason.id, reason.exit_code) == ("DRV_NEEDS_ROOT", 57)
     assert "4 things stand in the way" in reason.message, "root is said once"
-    for words in ("nobody may do that", "--cni=calico", "cpu count 0", "it is full"):
+    for words in ("you are nobody", "--cni=calico", "cpu count 0", "it is full"):
         assert words in reason.message
     assert reason.advice.count("Become root.") == 1
 

@@ -24,7 +24,7 @@ def choose(settings: Settings, existing: ClusterConfig | None, report: Report) -
     elif settings.get("download-only"):
         return registry.definition("none")
     else:
-        chosen, alternatives = selection.best()
+        chosen, alternatives = _best(settings)
         words = f"Automatically selected the {chosen.title} driver: {chosen.summary}"
         if alternatives:
             words += f". Other choices: {', '.join(other.title for other in alternatives)}"
@@ -49,6 +49,16 @@ def _of_existing(settings: Settings, existing: ClusterConfig) -> Definition:
             advice=f"Delete the existing '{existing.Name}' cluster using: 'minikube delete -p {existing.Name}', or use another profile.",
         )
     return registry.definition(existing.Driver)
+
+
+def _best(settings: Settings) -> tuple[Definition, list[Definition]]:
+    """With --force the native one where nothing works: what is missing is said by its questions about the host."""
+    try:
+        return selection.best()
+    except Reason:
+        if not settings.get("force"):
+            raise
+        return registry.definition("none"), []
 
 
 def _require_working(chosen: Definition, settings: Settings, report: Report) -> None:

@@ -45,7 +45,7 @@ def prepare(settings: Settings, existing: ClusterConfig | None, machine: str, re
             driver = meant.make(machine, own)
             plan_sizes(settings, config, driver.machine(), problems, fresh=existing is None)
         _look_at_the_host(meant, machine, settings, problems, report)
-    if settings.get("dry-run"):
+    if settings.get("dry-run") and driver:
         _only_say_what_can_wait(problems, report)
     if problems.found or meant is None or driver is None:
         raise together(problems.found)
