@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 from support import host
 from support.minikube import Minikube, Place, temporary_place
+from support.planted import planted
 
 from e2e.conftest import fresh_name
 
@@ -21,6 +22,9 @@ class Life(NamedTuple):
     running: dict[str, list[str]]
     changed_while_running: list[str]
     listening: list[str]
+    theirs: dict[Path, bytes]
+    theirs_while_running: dict[Path, bytes]
+    theirs_after: dict[Path, bytes]
     after: host.Snapshot
     left: dict[str, list[str]]
     home: list[str]
@@ -29,17 +33,18 @@ class Life(NamedTuple):
 
 @pytest.fixture(scope="module")
 def life(node_image: Path) -> Iterator[Life]:
-    with temporary_place() as place:
-        yield _live(place, node_image)
+    with temporary_place() as place, planted() as theirs:
+        yield _live(place, node_image, theirs)
 
 
-def _live(place: Place, image: Path) -> Life:
+def _live(place: Place, image: Path, theirs: dict[Path, bytes]) -> Life:
     minikube = Minikube(place, fresh_name())
     before = host.snapshot(image, ignored=place.directory)
     minikube.start()
     running = host.traces(minikube, image)
     changed = host.differences(before, host.snapshot(image, ignored=place.directory), own=minikube.host_id)
     listening = host.listening_on_host(minikube)
+    theirs_while_running = _contents(theirs)
     minikube.ok("delete")
     return Life(
         minikube=minikube,
@@ -47,11 +52,18 @@ def _live(place: Place, image: Path) -> Life:
         running=running,
         changed_while_running=changed,
         listening=listening,
+        theirs=theirs,
+        theirs_while_running=theirs_while_running,
+        theirs_after=_contents(theirs),
         after=host.snapshot(image, ignored=place.directory),
         left=host.traces(minikube, image),
         home=sorted(str(path.relative_to(place.home)) for path in place.home.rglob("*")),
         kubeconfig=place.kubeconfig.read_text() if place.kubeconfig.exists() else "",
     )
+
+
+def _contents(files: dict[Path, bytes]) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in files if path.exists()}
 
 
 def test_the_comparison_would_see_a_cluster(life: Life) -> None:
@@ -62,6 +74,12 @@ def test_the_comparison_would_see_a_cluster(life: Life) -> None:
 
 def test_a_running_cluster_changes_no_file_and_no_mount_of_the_host(life: Life) -> None:
     assert [line for line in life.changed_while_running if line.startswith(("files:", "mounts:"))] == []
+
+
+def test_files_at_the_places_of_other_tools_stay_byte_for_byte(life: Life) -> None:
+    assert life.theirs
+    assert life.theirs_while_running == life.theirs
+    assert life.theirs_after == life.theirs
 
 
 def test_a_running_cluster_changes_no_kernel_setting_but_forwarding(life: Life) -> None:

@@ -19,7 +19,7 @@ CGROUPS = Path("/sys/fs/cgroup")
 SYSCTLS = Path("/proc/sys")
 # Counters and random numbers, not settings.
 COUNTERS = re.compile(r"fs/|kernel/(random/|ns_last_pid|pty/nr|tainted)|net/netfilter/nf_conntrack_count|.*/gc_|dev/|.*/stable_secret")
-FILE_ROOTS = ("/etc", "/usr", "/var", "/opt", "/srv", "/run")
+FILE_ROOTS = ("/etc", "/usr", "/var", "/opt", "/srv", "/run", "/data", "/boot")
 # In the homes of users only hidden files, and no deeper than ~/.kube/config: the rest is their own business.
 USER_DEPTH = 2
 NOT_OURS = ("/var/log", "/var/tmp", "/run/user", "/run/systemd", "/var/lib/systemd")

@@ -206,6 +206,9 @@ class Boot:
         """Changes when anything the cluster's objects are made from does."""
         made_from = [json.dumps(self._objects(), sort_keys=True).encode(), self.files[KUBEADM_FILE].content]
         made_from.append(" ".join(kubelet_command(self.spec)).encode())
+        # A new runc, containerd or node image is taken up by the next start, also by that of a running cluster.
+        parts = self.components
+        made_from += [part.parent.parent.name.encode() for part in (parts.node_image / "-", parts.node_binaries / "-", parts.runc)]
         return hashlib.sha256(b"\0".join(made_from)).hexdigest()
 
     def _objects(self) -> list[dict[str, Any]]:

@@ -25,6 +25,7 @@ def kubelet_configuration(spec: ClusterSpec) -> dict[str, Any]:
         "containerRuntimeEndpoint": spec.cri_socket,
         # A laptop's disk is often nearly full: pods are not evicted and images not deleted for that.
         "evictionHard": {"imagefs.available": "0%", "nodefs.available": "0%", "nodefs.inodesFree": "0%"},
+        "enableProfilingHandler": False,
         "eventRecordQPS": 0,
         "failSwapOn": False,
         "hairpinMode": "hairpin-veth",
@@ -35,6 +36,8 @@ def kubelet_configuration(spec: ClusterSpec) -> dict[str, Any]:
         "kubeAPIQPS": 200,
         # Nothing in the node speaks iptables: kube-proxy, the bridge and its port mappings all use nftables.
         "makeIPTablesUtilChains": False,
+        # A quarter of what the node may have: a fork bomb in one pod leaves the others, and the control plane, theirs.
+        "podPidsLimit": 4096,
         "readOnlyPort": 0,
         "resolvConf": "/etc/resolv.conf",
         "rotateCertificates": True,

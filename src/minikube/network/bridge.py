@@ -21,7 +21,7 @@ def changes(name: str, subnet: IPv4Network) -> list[Change]:
     """What `create` will change on the host."""
     planned: list[Change] = [
         {"kind": "bridge", "name": name, "address": str(gateway(subnet))},
-        {"kind": "firewall", "family": "ip", "name": name},
+        {"kind": "firewall", "family": "inet", "name": name},
     ]
     before = FORWARDING.read_text().strip()
     if before != "1":
@@ -108,10 +108,10 @@ def choosing() -> Iterator[None]:
 
 
 def table(name: str, subnet: str) -> str:
-    """Outwards: NAT. Inwards: only answers, and the host itself (whose packets never pass `forward`)."""
-    return f"""add table ip {name}
-delete table ip {name}
-table ip {name} {{
+    """Outwards: NAT. Inwards, IPv6 too: only answers, and the host itself (whose packets never pass `forward`)."""
+    return f"""add table inet {name}
+delete table inet {name}
+table inet {name} {{
   chain postrouting {{
     type nat hook postrouting priority srcnat; policy accept;
     ip saddr {subnet} oifname != "{name}" masquerade

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from minikube.drivers.native import rights
 from minikube.host.capabilities import NAMES
 
@@ -35,3 +37,9 @@ def test_calls_are_refused_for_32_bit_programs_too() -> None:
     refused = {name for rule in profile["syscalls"] if "args" not in rule for name in rule["names"]}
     assert refused == rights.REFUSED_CALLS.keys()
     assert {rule["names"][0] for rule in profile["syscalls"] if "args" in rule} == {"sched_setscheduler", "ioctl"}
+
+
+def test_the_documentation_has_the_same_tables() -> None:
+    text = (Path(__file__).parents[3] / "docs/security.md").read_text()
+    for table in (rights.CAPABILITIES, rights.WITHHELD, rights.DEVICES, rights.REFUSED_CALLS):
+        assert [name for name, reason in table.items() if f"| `{name}` | {reason} |" not in text] == []

@@ -180,7 +180,7 @@ class Box:
             found += [
                 *facts.get("settings", []),
                 {"kind": "bridge", "name": self.layout.bridge, "address": "?"},
-                {"kind": "firewall", "family": "ip", "name": self.layout.bridge},
+                {"kind": "firewall", "family": "inet", "name": self.layout.bridge},
             ]
         if any(directory.exists() for directory in cgroups.directories(self.layout.fence)):
             found.append({"kind": "cgroup", "path": self.layout.fence})
