@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from minikube.artifacts.components import Components
 from minikube.artifacts.prepared import clone_store
 from minikube.drivers.native import bundle, fence, setup
-from minikube.drivers.native.layout import LAYERS, SUPERVISOR
+from minikube.drivers.native.layout import LAYERS
 from minikube.drivers.native.runc import Runc
 from minikube.drivers.values import Limits
 from minikube.host import cgroups
@@ -25,6 +25,7 @@ from minikube.host.journal import Change, Journal
 from minikube.network import bridge, subnets
 from minikube.network.tools import NetworkTools
 from minikube.node.control import Control, ControlUnreachable
+from minikube.node.places import SUPERVISOR
 from minikube.output.reason import Reason
 from minikube.profiles.paths import store
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from minikube.artifacts.components import Components
 from minikube.drivers.native import rights
-from minikube.drivers.native.layout import METADATA, SUPERVISOR, WRITABLE, Layout
+from minikube.drivers.native.layout import Layout
 from minikube.drivers.values import Limits
 from minikube.host.capabilities import bounding_set
+from minikube.node.places import METADATA, SUPERVISOR, WRITABLE
 
 # Persistent although below /tmp: where upstream's storage provisioner keeps volumes, and people's scripts look for them.
 VOLUMES = "/tmp/hostpath-provisioner"  # noqa: S108 - a path inside the node

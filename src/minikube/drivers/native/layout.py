@@ -10,14 +10,8 @@ TYPE_CHECKING = False  # typing costs half of Python's own start
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Where the supervisor and what it reads are, in the node.
-SUPERVISOR = "/etc/minikube/supervisor.py"
-METADATA = "/etc/minikube/node.json"
 # Where image layers are, in the node: below /usr, which is an overlay, so that nobody in there can write to them.
 LAYERS = "/usr/lib/minikube/layers"
-
-# Directories of the node that are its own and survive a restart. The host's do not exist in there.
-WRITABLE = ("etc", "var", "opt", "root", "home", "srv", "mnt")
 
 
 class Layout:
