@@ -113,6 +113,12 @@ def test_what_a_start_with_the_same_flags_ends_with(minikube: Program, words: tu
     assert (refused.returncode, event["name"]) == (code, name)
 
 
+def test_another_machine_is_not_measured_by_this_one(minikube: Program) -> None:
+    done = minikube.inside("doctor", "--driver=ssh", "--memory=900t", "-o", "json")
+    said = json.loads(done.stdout)
+    assert (said["driver"], "RSRC" in said["name"]) == ("ssh", False)
+
+
 def test_other_formats_are_refused(minikube: Program) -> None:
     assert minikube.inside("doctor", "-o", "xml").returncode == 14
 

@@ -43,7 +43,7 @@ def examine(settings: Settings) -> Diagnosis:
     with problems:
         version = catalogue.resolve_version(str(settings.get("kubernetes-version")))
     found: list[Check] = []
-    if definition:
+    if definition and definition.questions():  # without any, its nodes are not on this host
         _sizes(settings, problems)
         found = checks.ask(definition.questions(), checks.ground(machine=machine_name(settings.profile), kubernetes_version=version))
     problems.found += [check.refusal() for check in found if check.in_the_way]
