@@ -6,7 +6,7 @@ VENV   := $(STORE)/dev-$(shell cat pyproject.toml | cksum | cut -d' ' -f1)
 PY     := PYTHONPATH=src $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-fast lint format docs messages bench
+.PHONY: help test test-fast lint format docs messages bench faults
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,6 +36,10 @@ messages: $(VENV)/ready ## bring the catalogues of translations in line with the
 bench: $(VENV)/ready ## how long quick commands, and start, stop, restart and delete take on this machine
 	PYTHONPATH=src:. $(VENV)/bin/python -m bench.commands
 	PYTHONPATH=src:. $(VENV)/bin/python -m bench.run
+
+RUNS ?= 1
+faults: $(VENV)/ready ## every fault of docs/reliability.md against real clusters, RUNS=1 times each; prints a table (needs root, takes an hour)
+	FAULT_RUNS=$(RUNS) FAULT_TABLE=$${FAULT_TABLE:-$(STORE)/faults.md} $(PY) -m pytest -q tests/faults
 
 # Outside the clone, so that every clone with the same dependencies finds it; so it has the dependencies only, not the project.
 $(VENV)/ready:

@@ -68,6 +68,7 @@ ENVIRONMENT = {
     "GOPRIVATE": "Modules that are nobody's business: neither proxy nor checksum database.",
     "GOINSECURE": "Modules that may come over plain HTTP.",
     "GOAUTH": "How Go identifies itself to module proxies.",
+    "MINIKUBE_DIE_AT": "For fault tests: `step:before`, `step:after` or `step:milliseconds`, where the command is to end by SIGKILL.",
     "MINIKUBE_CALLED_AS": "Set by the launcher when it is called as `kubectl`.",
 }  # fmt: skip
 

@@ -195,3 +195,9 @@ class TestRealKubeadm:
         hosts = f"    hosts {{\n{names}       fallthrough\n    }}\n"
         theirs["ConfigMap", "coredns"]["data"]["Corefile"] = corefile.replace("    forward .", f"{hosts}    forward .")
         assert ours == theirs
+
+
+def test_etcd_syncs_every_write_to_disk():
+    """Users' data survives a power cut: nothing of ours may ask for less."""
+    arguments = kubeadm.cluster_configuration(SPEC)["etcd"]["local"]["extraArgs"]
+    assert [one for one in arguments if "fsync" in one["name"] or "unsafe" in one["name"]] == []

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import traceback
+from pathlib import Path
 
 from minikube.cli.command import Call
+from minikube.host.files import cannot_write
 from minikube.host.process import ProcessFailed
 from minikube.output.reason import Reason
 from minikube.profiles.paths import home
@@ -29,6 +32,8 @@ def explain(error: Exception, call: Call) -> Reason:
 def _known(error: Exception) -> Reason | None:
     if isinstance(error, ProcessFailed):
         return Reason("MK_COMMAND_RUNNER", str(error))
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+        return cannot_write(Path(error.filename or home()), error)
     if isinstance(error, OSError) and error.strerror:
         return Reason("HOST_PATH_STAT", f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
     return None

@@ -9,13 +9,11 @@ from minikube.profiles.settings import Flag
 
 
 def _run(call: Call) -> None:
-    from minikube.cluster.delete import delete
-    from minikube.profiles.profile import list_profiles
+    from minikube.cluster.delete import deletable, delete
 
     settings, report = call.settings, call.report
     call.output("text", "json")
-    listing = list_profiles()
-    everything = [profile.name for profile in (*listing.valid, *listing.invalid)]
+    everything = deletable()
     if settings.get("purge") and len(everything) > 1 and not settings.get("all"):
         for name in everything:
             report.info(f"    - {name}", style="notice")

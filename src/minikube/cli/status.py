@@ -45,6 +45,8 @@ def _run(call: Call) -> int:
     if settings.get("layout") not in ("nodes", "cluster"):
         raise Reason("MK_USAGE", f"invalid layout: {settings.get('layout')}. Valid values: 'nodes', 'cluster'")
     profile = checks.existing_profile(call)
+    if settings.get("host-changes"):
+        return _show_host_changes(call, profile)
     from minikube.cluster.status import status
 
     while True:
@@ -57,6 +59,21 @@ def _run(call: Call) -> int:
             time.sleep(settings.get("watch") / SECOND)
         except KeyboardInterrupt:
             return _INTERRUPTED
+
+
+def _show_host_changes(call: Call, profile: str) -> int:
+    from minikube.cluster.hostchanges import host_changes
+
+    changes = host_changes(profile)
+    if str(call.settings.get("output")).lower() == "json":
+        import json
+
+        print(json.dumps({"Name": profile, "HostChanges": changes}, separators=(",", ":")))
+    elif changes:
+        print(f"{profile}\n" + "".join(f"- {change['words']}\n" for change in changes), end="")
+    else:
+        print(f"{profile}\nNothing on this machine is changed for it at the moment.")
+    return 0
 
 
 def exit_code(statuses: list[NodeStatus]) -> int:
@@ -133,9 +150,15 @@ COMMANDS = {
             Flag("layout", short="l", default="nodes", help="Layout of the JSON: nodes or cluster.", choices=("nodes", "cluster")),
             Flag("node", short="n", help="Only this node."),
             Flag("watch", "duration", SECOND, "Go on showing the status, every second or as often as given.", short="w", implied="1s"),
+            Flag("host-changes", "bool", help="Show what is changed on this machine for the cluster; `minikube stop` undoes it."),
         ),
         details="Gets the status of a local Kubernetes cluster. The exit code says the same in bits: 1 the host is not running, "
         "2 the kubelet or the API server is not running, 4 the kubeconfig does not lead to the cluster.",
-        examples=("minikube status", "minikube status -o json", "minikube status --format='{{.APIServer}}'"),
+        examples=(
+            "minikube status",
+            "minikube status -o json",
+            "minikube status --format='{{.APIServer}}'",
+            "minikube status --host-changes",
+        ),
     )
 }

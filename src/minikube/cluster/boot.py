@@ -42,6 +42,7 @@ from minikube.profiles import profile as profile_files
 from minikube.profiles.clusterconfig import ClusterConfig
 from minikube.profiles.paths import home, profile_directory
 
+LOOK_AT_NODE_SECONDS = 5.0  # waiting for the API of a node that has ended would be waiting for nothing
 REGISTERED = "/var/lib/minikube/registered"  # in the node: which configuration the cluster's own objects were made from
 
 
@@ -98,10 +99,12 @@ class Boot:
     def inspect(self) -> None:
         """A running node keeps its box; certificates that expire soon are renewed."""
         self.report.step("Running on Localhost", f'Looking after the running "{self.config.Name}" cluster ...', style="running")
-        self.write_certificates()
+        self.driver.look_after()
+        certificates.renew_running(self.node, self.spec, specification.identity(self.config, self.node))
         bring(self.node, self.report)
 
     def create(self) -> None:
+        profile_files.save(self.config)  # what cannot be written is found out before the host is changed
         self.report.step("Running on Localhost", self._box_words(), style="running")
         self.node = self.driver.create(self.components, specification.limits(self.config, self.machine), self.report.progress)
         for entry in self.config.Nodes or []:
@@ -147,8 +150,11 @@ class Boot:
     def wait_for_api(self) -> None:
         with self.api() as api:
             # Answers come before every post-start hook has run; an administrator may already create objects then.
-            if not api.wait_ready("/livez/ping", deadline=self.deadline):
-                raise Reason("K8S_INSTALL_FAILED", f"the API server did not come up: {self._kubelet_words()}", advice="minikube logs")
+            while not api.wait_ready("/livez/ping", deadline=min(self.deadline, time.monotonic() + LOOK_AT_NODE_SECONDS)):
+                if self.driver.state() != "Running":
+                    raise Reason("GUEST_STATUS", "the node ended before its API server came up", advice="Run `minikube start` again.")
+                if time.monotonic() >= self.deadline:
+                    raise Reason("K8S_INSTALL_FAILED", f"the API server did not come up: {self._kubelet_words()}", advice="minikube logs")
 
     def create_objects(self) -> None:
         if self._registered():

@@ -7,13 +7,14 @@ import shutil
 from collections.abc import Sequence
 
 from minikube.cluster import scheduledstop
+from minikube.host.moments import moment
 from minikube.kubernetes import kubeconfig
 from minikube.output.reason import Reason
 from minikube.output.report import Report
 from minikube.profiles import profile as profile_files
 from minikube.profiles.glance import glance
 from minikube.profiles.locks import lock_file, profile_lock
-from minikube.profiles.paths import home, machine_directory
+from minikube.profiles.paths import doomed_directory, home, machine_directory
 
 
 def delete(profiles: Sequence[str], report: Report, *, purge: bool = False) -> None:
@@ -28,23 +29,34 @@ def delete(profiles: Sequence[str], report: Report, *, purge: bool = False) -> N
         report.info(f"Successfully purged minikube directory located at - [{home()}]")
 
 
+def deletable() -> list[str]:
+    """Every profile of this home, usable or not, and every machine that has lost its profile."""
+    listing = profile_files.list_profiles()
+    names = [profile.name for profile in (*listing.valid, *listing.invalid)]
+    machines = sorted(path.name for path in (home() / "machines").glob("*") if path.is_dir() and not path.name.startswith("."))
+    return [*names, *(name for name in machines if name not in names)]
+
+
 def _delete_one(profile: str, report: Report) -> None:
     machine = profile_files.machine_name(profile)
     known = profile_files.exists(profile)
-    if not known and not machine_directory(machine).exists():
+    if not known and not machine_directory(machine).exists() and not doomed_directory(machine).exists() and not _left_on_host(machine):
         report.info(f'Profile "{profile}" does not exist, nothing to delete', style="meh")
         kubeconfig.remove(profile)
+        _forget_as_active(profile)
         return
     report.step("Deleting", f'Deleting "{profile}" ...')
     scheduledstop.end_waiting(profile)
-    _delete_machine(profile, machine, report)
-    profile_files.delete(profile)
-    kubeconfig.remove(profile)
+    _delete_machine(profile, machine, report, known=known)
+    with moment("remove profile"):
+        profile_files.delete(profile)
+    with moment("remove context"):
+        kubeconfig.remove(profile)
     _forget_as_active(profile)
     report.step("Done", f'Removed all traces of the "{profile}" cluster.')
 
 
-def _delete_machine(profile: str, machine: str, report: Report) -> None:
+def _delete_machine(profile: str, machine: str, report: Report, *, known: bool) -> None:
     """The machine's own files say whose it is; a damaged or missing profile file must not stand in the way."""
     from minikube.drivers import machinefile
     from minikube.drivers.registry import driver_for
@@ -55,13 +67,25 @@ def _delete_machine(profile: str, machine: str, report: Report) -> None:
             found = glance(profile)
             name = found.driver if found else ""
     try:
-        driver_for(name or "none", machine).delete()
+        driver = driver_for(name or "none", machine)
+        missing = [] if known else [f"its profile ({profile_files.config_file(profile)})"]
+        missing += driver.missing()
+        if missing:
+            report.info(f"Some of it was gone already: {', '.join(missing)}", style="meh")
+        driver.delete()
     except Reason as reason:
         if reason.id != "DRV_NOT_FOUND" or machine_directory(machine).exists():
             raise
         report.warning(f"{reason.message}. Nothing of the machine is left in this home, so only the profile is deleted.")
     # The driver has removed what is its own; what was kept about the machine goes last, so that a failure can be tried again.
     shutil.rmtree(machine_directory(machine), ignore_errors=True)
+
+
+def _left_on_host(machine: str) -> bool:
+    """Whether there is a native machine of which only the host's side is left: somebody removed the whole home."""
+    from minikube.drivers.registry import driver_for
+
+    return bool(driver_for("none", machine).host_changes())
 
 
 def _forget_as_active(profile: str) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 
+from minikube.cluster.services import RENEWAL
 from minikube.drivers.base import Node
 from minikube.drivers.values import File, Machine
 from minikube.kubernetes.clusterspec import CONTROL_PLANE_NAME, KUBEADM_FILE, KUBELET_FILE, PATCHES_DIRECTORY, ClusterSpec
 from minikube.kubernetes.kubeadm import dump_yaml, kubeadm_documents, static_pod_patches
 from minikube.kubernetes.kubelet import kubelet_configuration
+from minikube.node import renewal
 from minikube.runtimes import containerd
 
 HOST_NAME = "host.minikube.internal"
@@ -26,6 +29,7 @@ def node_files(spec: ClusterSpec, node: Node, *, pause_image: str, machine: Mach
         "/etc/containerd/config.toml": containerd.configuration(sandbox_image=pause_image, restrict_oom_score_adj=restrict_oom_score),
         "/etc/cni/net.d/1-k8s.conflist": containerd.cni_configuration(spec.pod_network),
         "/etc/crictl.yaml": f"runtime-endpoint: {spec.cri_socket}\nimage-endpoint: {spec.cri_socket}\n",
+        RENEWAL: Path(renewal.__file__).read_text(),
         "/etc/hostname": f"{spec.node_name}\n",
         "/etc/resolv.conf": machine.resolv_conf,
         "/etc/hosts": hosts(node.read("/etc/hosts") or b"", name=spec.node_name, address=spec.node_ip, gateway=node.gateway),

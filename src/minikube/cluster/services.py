@@ -17,6 +17,7 @@ from minikube.kubernetes.clusterspec import (
 from minikube.kubernetes.kubeadm import write_files_command
 from minikube.kubernetes.kubelet import kubelet_command
 
+RENEWAL = "/etc/minikube/renewal.py"
 PATH = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"}
 
 
@@ -54,6 +55,16 @@ def metadata(spec: ClusterSpec, *, setup: Sequence[dict[str, Any]], write_manife
     )
     if seed_database:
         services.append({"name": "seed", "kind": "oneshot", "argv": ["/bin/bash", "-c", _seed()], "env": PATH, "after": ["manifests"]})
+    services.append(
+        {
+            "name": "renewal",
+            "kind": "oneshot",
+            "argv": ["python3", "-I", "-S", RENEWAL, CERTIFICATES_DIRECTORY, KUBERNETES_DIRECTORY, str(spec.certificate_seconds)],
+            "env": PATH,
+            # Often enough for a machine that was asleep when it was due, and for certificates of minutes.
+            "every": min(3600.0, max(5.0, spec.certificate_seconds / 6)),
+        }
+    )
     return {
         "name": spec.node_name,
         "setup": list(setup),

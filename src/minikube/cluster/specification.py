@@ -36,7 +36,7 @@ def cluster_spec(config: ClusterConfig, node: Node, machine: Machine) -> Cluster
         feature_gates=parse_feature_gates(kubernetes.FeatureGates),
         extra_options=tuple(ExtraOption(option.Component, option.Key, option.Value) for option in kubernetes.ExtraOptions or []),
         certificate_names=(*(kubernetes.APIServerNames or []), *(kubernetes.APIServerIPs or [])),
-        certificate_hours=config.CertExpiration // (3600 * NANOSECONDS),
+        certificate_seconds=config.CertExpiration // NANOSECONDS,
         cgroup_v1=not machine.cgroup_v2,
         memory_bytes=allowed.memory_mb << 20,
         host_memory_bytes=machine.memory_mb << 20,

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from minikube.host.moments import moment
 from minikube.output.debuglog import debug
 
 
@@ -71,7 +72,8 @@ class Graph:
         began = time.monotonic() - self._origin
         failure: BaseException | None = None
         try:
-            work()
+            with moment(name):
+                work()
         except BaseException as error:
             failure = error
         ended = time.monotonic() - self._origin

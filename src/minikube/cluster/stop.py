@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from minikube.cluster import existing, scheduledstop
+from minikube.host.moments import moment
 from minikube.kubernetes import kubeconfig
 from minikube.output.report import Report
 from minikube.profiles.locks import profile_lock
@@ -20,6 +21,7 @@ def stop(profiles: Sequence[str], report: Report, *, keep_context: bool = False)
             scheduledstop.forget(profile)
             machine.stop()
             if not keep_context:
-                kubeconfig.remove(profile)
+                with moment("remove context"):
+                    kubeconfig.remove(profile)
         stopped += 1
     report.step("Done", f"{stopped} node{'' if stopped == 1 else 's'} stopped.")

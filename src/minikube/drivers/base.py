@@ -116,6 +116,17 @@ class Driver(ABC):
     def delete(self) -> None:
         """Stop, whatever state it is in, and remove every file of the node."""
 
+    def look_after(self) -> None:  # noqa: B027 - most drivers have nothing of the kind
+        """Bring back what a running node needs outside itself and somebody ended."""
+
+    def host_changes(self) -> list[dict[str, Any]]:
+        """What is changed on this host for the node at the moment; host/journal.py can say each in words."""
+        return []
+
+    def missing(self) -> list[str]:
+        """Parts of an existing machine that are gone, in words: `delete` says what it found."""
+        return []
+
     @abstractmethod
     def state(self) -> str:
         """Running, Paused, Stopped or Nonexistent."""

@@ -94,12 +94,11 @@ class LocalNode(Node):
         self.put({METADATA: File(json.dumps(metadata, indent=1).encode(), 0o600)})
 
     def answers(self) -> bool:
-        """Whether the supervisor is there: the node runs."""
+        """Whether the supervisor is there, and not on its way out: the node runs."""
         try:
-            self.control.status()
+            return not self.control.status()["stopping"]
         except (ControlUnreachable, OSError):
             return False
-        return True
 
     def _inside(self, argv: Sequence[str], paths: Iterable[str], *, input: bytes | None = None) -> Result:
         """What only the node itself can do: reach files behind its mounts and links."""

@@ -8,10 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from minikube.host.files import write_durably
+from minikube.host.moments import moment
 from minikube.output.debuglog import debug
 
 Change = dict[str, Any]
 Undo = Callable[[Change], None]
+
+_SENTENCES = {
+    "bridge": "network bridge {name} with the address {address}",
+    "firewall": "firewall table {family} {name}: NAT outwards, nothing inwards",
+    "cgroup": "control group {path}",
+    "sysctl": "kernel setting {name} changed from {before} to {after}",
+    "relay": "process that asks this host's name servers ({servers}) for the node",
+    "container": "runc container {id}",
+}
 
 
 class Journal:
@@ -21,11 +31,13 @@ class Journal:
         self.path = path
 
     def changes(self) -> list[Change]:
+        """All of them. A damaged file counts as a lost one: what is on the host under our names can be found without it."""
         try:
             found: list[Change] = json.loads(self.path.read_bytes())
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError, ValueError):
             return []
-        return found
+        known = isinstance(found, list) and all(isinstance(change, dict) and change.get("kind") in _SENTENCES for change in found)
+        return found if known else []
 
     def record(self, *planned: Change) -> None:
         """Write down what is about to be changed. Until this returns, nothing may be changed."""
@@ -36,7 +48,9 @@ class Journal:
 
     def inherit(self, change: Change) -> None:
         """Take over a change that another machine made and this one needs; it is undone last."""
-        self._write([change, *self.changes()])
+        known = self.changes()
+        if change not in known:
+            self._write([change, *known])
 
     def undo(self, undoers: Mapping[str, Undo]) -> list[Change]:
         """Undo everything, last first, and give what was undone. What is already gone counts as undone."""
@@ -45,7 +59,8 @@ class Journal:
         while remaining:
             change = remaining[-1]
             debug(f"undoing {change}")
-            undoers[change["kind"]](change)
+            with moment(f"undo {change['kind']}"):
+                undoers[change["kind"]](change)
             undone.append(remaining.pop())
         if undone:
             self.path.unlink(missing_ok=True)
@@ -58,11 +73,4 @@ class Journal:
 
 def in_words(change: Change) -> str:
     """One change, as a person would say it."""
-    sentences = {
-        "bridge": "network bridge {name} with the address {address}",
-        "firewall": "firewall table {family} {name}: NAT outwards, nothing inwards",
-        "cgroup": "control group {path}",
-        "sysctl": "kernel setting {name} changed from {before} to {after}",
-        "container": "runc container {id}",
-    }
-    return sentences[change["kind"]].format(**change)
+    return _SENTENCES[change["kind"]].format(**change)

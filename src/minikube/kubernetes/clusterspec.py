@@ -47,7 +47,7 @@ class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
     feature_gates: dict[str, bool] = {}
     extra_options: tuple[ExtraOption, ...] = ()
     certificate_names: tuple[str, ...] = ()
-    certificate_hours: int = 26280
+    certificate_seconds: int = 26280 * 3600
     cgroup_v1: bool = False
     cri_socket: str = CONTAINERD_SOCKET
     memory_bytes: int = 0

@@ -130,7 +130,7 @@ def cluster_configuration(spec: ClusterSpec) -> dict[str, Any]:
                 spec.options("apiserver"),
             ),
         },
-        "certificateValidityPeriod": f"{spec.certificate_hours}h0m0s",  # for `kubeadm certs renew`; those of the start are ours
+        "certificateValidityPeriod": _duration(spec.certificate_seconds),  # for `kubeadm certs renew`; those of the start are ours
         "certificatesDir": CERTIFICATES_DIRECTORY,
         "clusterName": CLUSTER_NAME,
         "controlPlaneEndpoint": f"{CONTROL_PLANE_NAME}:{spec.port}",
@@ -188,6 +188,10 @@ def _init(spec: ClusterSpec, phases: frozenset[str], kubeadm: str, config: str) 
         elif key != "pod-network-cidr":
             options.append(f"--{key}={value}")
     return [kubeadm, "init", f"--config={config}", f"--skip-phases={','.join(skipped)}", *options]
+
+
+def _duration(seconds: int) -> str:
+    return f"{seconds // 3600}h{seconds % 3600 // 60}m{seconds % 60}s"
 
 
 def _arguments(ours: dict[str, str], extra: Sequence[tuple[str, str]]) -> list[dict[str, str]]:

@@ -127,7 +127,8 @@ def fits(issued: Issued, authority: Authority, request: LeafRequest) -> bool:
         and _subject(certificate) == (request.common_name, request.organization)
         and set(_usages(request)) <= set(usages)
         and set(_alternatives(request)) <= present
-        and not _expires_within(certificate, RENEW_BEFORE)
+        # A third of a short life is as early as thirty days of three years.
+        and not _expires_within(certificate, min(RENEW_BEFORE, request.lifetime / 3))
     )
 
 

@@ -13,6 +13,7 @@ from minikube.host.process import ProcessFailed
 from minikube.network.tools import NetworkTools
 from minikube.output.reason import Reason
 
+LINKS = Path("/sys/class/net")
 FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 REDIRECTS = Path("/proc/sys/net/ipv4/conf/all/accept_redirects")
 
@@ -41,8 +42,10 @@ def create(tools: NetworkTools, journal: Journal, name: str, subnet: IPv4Network
     try:
         tools.ip(f"link add {name} type bridge\naddr add {gateway(subnet)} dev {name}\nlink set {name} up\n")
         tools.nft(table(name, str(subnet)))
-        if any(change["kind"] == "sysctl" for change in planned):
-            _set(FORWARDING, "1")
+        for change in planned:
+            if change["kind"] == "sysctl":
+                entrust(name, change)
+                _set(FORWARDING, "1")
     except (ProcessFailed, OSError) as error:
         raise Reason("IF_DEDICATED_NETWORK", f"the network of this profile could not be made: {error}") from error
 
@@ -57,7 +60,7 @@ def plug(tools: NetworkTools, *, bridge: str, cable: str, process: int) -> None:
 
 def undo_bridge(tools: NetworkTools, change: Change) -> None:
     """The cables too: they go with the node's namespace, but the kernel takes its time for that."""
-    names = [path.name for path in Path("/sys/class/net").glob(f"{change['name']}*")]
+    names = [path.name for path in LINKS.glob(f"{change['name']}*")]
     if names:
         tools.ip("".join(f"link del {name}\n" for name in sorted(names, reverse=True)), force=True)
 
@@ -66,6 +69,33 @@ def undo_firewall(tools: NetworkTools, change: Change) -> None:
     with suppress(ProcessFailed):
         # `add` first makes `delete` succeed also when the table is gone already, in one transaction.
         tools.nft(f"add table {change['family']} {change['name']}\ndelete table {change['family']} {change['name']}\n")
+
+
+def entrust(bridge: str, change: Change) -> None:
+    """Write on a bridge, as its alias, which setting must be put back when the last such bridge of the host goes.
+
+    A journal belongs to one home; the bridge is there for every home and user, and gone after a reboot, as the setting is.
+    """
+    (LINKS / bridge / "ifalias").write_text(f"{change['name']} was {change['before']}")
+
+
+def duty(bridge: str) -> Change | None:
+    """What is written on a bridge."""
+    try:
+        name, _, before = (LINKS / bridge / "ifalias").read_text().strip().partition(" was ")
+    except OSError:
+        return None
+    return {"kind": "sysctl", "name": name, "before": before, "after": "1"} if name == "net.ipv4.ip_forward" and before else None
+
+
+def leave_setting(change: Change, *, own: str) -> None:
+    """Put a setting back, or, while another cluster of any home needs it, leave that to the other's end."""
+    with choosing():
+        for other in sorted(path.name for path in LINKS.glob("mk-????????") if path.name != own):
+            with suppress(OSError):
+                entrust(other, change)
+                return
+        undo_sysctl(change)
 
 
 def undo_sysctl(change: Change) -> None:
@@ -85,7 +115,7 @@ def _set(setting: Path, value: str) -> None:
 
 @contextmanager
 def choosing() -> Iterator[None]:
-    """One command at a time picks a subnet on this host, whichever user or home it works for.
+    """One command at a time picks a subnet or gives up a shared setting on this host, whichever user or home it works for.
 
     An abstract socket is a lock without a file: the kernel frees the name with the process that holds it.
     """

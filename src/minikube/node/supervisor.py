@@ -12,10 +12,12 @@ The metadata file; only `name` and a service's `name` and `argv` have no default
   log_limit          10485760: bytes before a log is rotated; three old ones are kept
   setup              commands run once, in order, before the services: [[argv], ...] or [{"argv": [...], "input": "text for stdin"}, ...]
   services           [{"name": "kubelet", "argv": [...], "env": {}, "after": [], "kind": "daemon" or "oneshot",
-                       "ready": null, {"socket": path} or {"file": path}, "stop_signal": "SIGTERM", "stop_timeout": 5.0, "autostart": true}]
+                       "ready": null, {"socket": path} or {"file": path}, "stop_signal": "SIGTERM", "stop_timeout": 5.0, "autostart": true,
+                       "every": 0.0}]
                      `after` names services that must be ready before this one starts (a daemon: its socket accepts or its file exists, or,
                      without `ready`, it was started; a oneshot: it ended with 0) or absolute paths that must exist. Shutdown goes the
-                     other way round.
+                     other way round. A oneshot with `every` runs that many seconds after the node started, and again that long after it
+                     ended well.
   restart            {"first": 0.2, "longest": 10.0}: back-off in seconds, doubling, forgotten once a service ran for 30 s
   shutdown_timeout   10.0: what still lives then is killed
   drain_before       []: before these services (the container runtime) are stopped, containers get SIGTERM ...
@@ -69,7 +71,7 @@ NODE |= {"shutdown_timeout": 10.0, "drain_before": [], "drain_timeout": 5.0, "dr
 RESTART: dict[str, Any] = {"first": 0.2, "longest": 10.0}
 SETUP: dict[str, Any] = {"argv": [], "input": ""}
 SERVICE: dict[str, Any] = {"name": "", "argv": [], "env": {}, "after": [], "kind": "daemon", "ready": None, "autostart": True}
-SERVICE |= {"stop_signal": "SIGTERM", "stop_timeout": 5.0}
+SERVICE |= {"stop_signal": "SIGTERM", "stop_timeout": 5.0, "every": 0.0}
 
 
 def read_metadata(path: str) -> dict[str, Any]:
@@ -235,9 +237,17 @@ class Service:
         self.began = self.due = self.delay = 0.0
         self.log = supervisor.open_log(self.name)
         self.become("waiting" if self.wanted else "stopped")
+        if self.wanted and spec["every"]:
+            self._rest(time.monotonic())
 
     def become(self, state: str) -> None:
-        self.state, self.since, self.supervisor.changed = state, time.time(), True
+        # `since` is for people; whatever waits goes by the clock that nobody can set.
+        self.state, self.since, self.became, self.supervisor.changed = state, time.time(), time.monotonic(), True
+
+    def _rest(self, now: float) -> None:
+        """A oneshot is done; one that has to run again and again knows when."""
+        self.due = now + self.spec["every"] if self.spec["every"] else NEVER
+        self.become("done")
 
     @property
     def satisfied(self) -> bool:
@@ -246,7 +256,7 @@ class Service:
 
     def advance(self, now: float) -> float:
         """Make the next move; the time when to look again."""
-        if self.state in ("backoff", "failed") and now >= self.due:
+        if self.state in ("backoff", "failed", "done") and now >= self.due:
             self.become("waiting")
         if self.state == "waiting" and self.supervisor.may_start(self):
             self._launch(now)
@@ -259,8 +269,8 @@ class Service:
             kill(os.killpg, self.pid, signal.SIGKILL)
             self.due = now + 1.0
         if self.state == "waiting":
-            return now + min(0.2, max(0.01, (time.time() - self.since) / 50))
-        return self.due if self.state in ("backoff", "failed", "starting", "stopping") else NEVER
+            return now + min(0.2, max(0.01, (now - self.became) / 50))
+        return self.due if self.state in ("backoff", "failed", "done", "starting", "stopping") else NEVER
 
     def _launch(self, now: float) -> None:
         self.began = self.due = now
@@ -285,7 +295,7 @@ class Service:
         elif self.state == "stopping":
             self.become("waiting")
         elif self.spec["kind"] == "oneshot" and code == 0:
-            self.become("done")
+            self._rest(now)
         else:
             self._back_off(now)
 

@@ -30,5 +30,8 @@ def debug(message: str) -> None:
     now = time.time()
     stamp = time.strftime("%m%d %H:%M:%S", time.localtime(now))
     line = f"I{stamp}.{int(now % 1 * 1e6):06d} {message}"
-    for sink in _sinks:
-        sink(line)
+    for sink in list(_sinks):
+        try:
+            sink(line)
+        except (OSError, ValueError):  # a full disk or a closed terminal: details are not worth a command
+            _sinks.remove(sink)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from minikube.output.reason import Reason
@@ -39,7 +39,8 @@ def file_lock(path: Path, *, command: str, timeout: float, what: str, on_wait: C
     try:
         _acquire(descriptor, path, timeout=timeout, what=what, on_wait=on_wait)
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()} minikube {command}\n".encode(), 0)
+        with suppress(OSError):  # a full disk: the lock holds without its holder's name
+            os.pwrite(descriptor, f"{os.getpid()} minikube {command}\n".encode(), 0)
         try:
             yield
         finally:

@@ -55,3 +55,8 @@ def _absolute(path: str) -> str:
     """As pathlib has it: no `.` and no doubled slash, but `..` stays, for it may lead through a link."""
     whole = path if path.startswith("/") else f"{os.getcwd()}/{path}"  # noqa: PTH109
     return "/" + "/".join(part for part in whole.split("/") if part not in ("", "."))
+
+
+def doomed_directory(machine: str) -> Path:
+    """Where a machine is while its files are being removed."""
+    return home() / "machines" / f".{machine}.deleted"

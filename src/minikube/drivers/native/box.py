@@ -22,12 +22,14 @@ from minikube.drivers.values import Limits
 from minikube.host import cgroups
 from minikube.host.files import write_durably
 from minikube.host.journal import Change, Journal
-from minikube.network import bridge, subnets
+from minikube.host.moments import moment
+from minikube.network import bridge, relay, subnets
+from minikube.network.resolvers import host_resolvers
 from minikube.network.tools import NetworkTools
 from minikube.node.control import Control, ControlUnreachable
 from minikube.node.places import SUPERVISOR
 from minikube.output.reason import Reason
-from minikube.profiles.paths import store
+from minikube.profiles.paths import doomed_directory, store
 
 if TYPE_CHECKING:
     from minikube.drivers.native.driver import NativeDriver
@@ -46,6 +48,9 @@ class Box:
         facts = self._facts()
         tools = NetworkTools(components.node_image)
         self.layout.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # A node whose `stop` was cut short is still ending: let it, in order.
+        with contextlib.suppress(ControlUnreachable, OSError):
+            Control(self.layout.control_socket).shutdown(GRACE)
         # A crash, or somebody who removed our directory, may have left parts of the last run: start from a clean host.
         self._undo(facts | {"node_image": str(components.node_image)})
         with bridge.choosing():
@@ -59,10 +64,6 @@ class Box:
                 "limits": limits._asdict(),
                 "cgroup": self.layout.cgroup,
             }
-            # Besides the journal: what cannot be told from the host's state must survive the loss of one file.
-            facts["settings"] = [
-                change for change in bridge.changes(self.layout.bridge, IPv4Network(facts["subnet"])) if change["kind"] == "sysctl"
-            ]
             write_durably(self.layout.facts, json.dumps(facts, indent=2) + "\n")
             bridge.create(tools, self.journal, self.layout.bridge, IPv4Network(facts["subnet"]))
         bundle.write_root(self.layout)
@@ -90,6 +91,7 @@ class Box:
         log = self.layout.directory / "node.log"
         process = runc.create(self.layout.container, self.layout.bundle, log=log)
         bridge.plug(NetworkTools(Path(facts["node_image"])), bridge=self.layout.bridge, cable=self.layout.cable, process=process)
+        self._relay_names(process)
         runc.start(self.layout.container)
         deadline = time.monotonic() + 10
         while not self.driver.node().answers():
@@ -98,6 +100,19 @@ class Box:
                     "GUEST_PROVISION", f"the node did not come up: {log.read_text(errors='replace')[-2000:]}", advice=f"See {log}."
                 )
             time.sleep(0.005)
+
+    def look_after(self) -> None:
+        """Bring back what a running node needs on the host and somebody ended."""
+        runc = self._runc(self._facts())
+        process = runc.process(self.layout.container) if runc else 0
+        if process and not relay.processes(self.layout.directory):
+            self._relay_names(process)
+
+    def _relay_names(self, process: int) -> None:
+        resolvers = host_resolvers()
+        if resolvers.need_relay:
+            self.journal.record({"kind": "relay", "servers": ", ".join(resolvers.servers)})
+            relay.start(self.layout.directory, process=process, servers=resolvers.servers)
 
     def stop(self) -> None:
         self._stop(self._facts(), orderly=True)
@@ -110,22 +125,46 @@ class Box:
             facts = {}
         # Nothing of it is kept, so nothing has to end in order: the kernel ends the whole node with its first process.
         self._stop(facts, orderly=False)
+        with moment("remove files"):
+            self._remove_files()
+
+    def _remove_files(self) -> None:
+        """In one step as far as others can see: half a machine must never be taken for a whole one by the next start."""
+        doomed = doomed_directory(self.layout.machine)
+        if doomed.exists():
+            shutil.rmtree(doomed)
         if self.layout.directory.exists():
-            shutil.rmtree(self.layout.directory)
+            self.layout.directory.rename(doomed)
+            shutil.rmtree(doomed)
+
+    def missing(self) -> list[str]:
+        """Parts that a machine has and this one does not, in words."""
+        parts = {"its record": self.layout.facts, "its bundle": self.layout.bundle / "config.json", "its state": self.layout.state("etc")}
+        found = [f"{what} ({path})" for what, path in parts.items() if not path.exists()]
+        if self._leftovers():
+            found.append(f"the list of its changes to this host ({self.layout.journal})")
+        return found
+
+    def host_changes(self) -> list[Change]:
+        """What the host has been changed in for this machine, and what it is to put back for others that have gone."""
+        changes = self.journal.changes() or self._leftovers()
+        inherited = bridge.duty(self.layout.bridge)
+        return [inherited, *changes] if inherited and inherited not in changes else changes
 
     def _stop(self, facts: Mapping[str, Any], *, orderly: bool) -> None:
-        if not self.journal.changes() and not self._leftovers(facts):
+        if not self.journal.changes() and not self._leftovers():
             return
         _require_root("stop")
         runc = self._runc(facts)
         # Frozen processes hear no signal, on cgroup v1 not even SIGKILL.
         cgroups.thaw(self.layout.cgroup)
         process = runc.process(self.layout.container) if runc else 0
-        if orderly:
-            with contextlib.suppress(ControlUnreachable, OSError):
-                Control(self.layout.control_socket).shutdown(GRACE)
-        if process:
-            _end(process, patience=1 if orderly else 0)
+        with moment("end the node"):
+            if orderly:
+                with contextlib.suppress(ControlUnreachable, OSError):
+                    Control(self.layout.control_socket).shutdown(GRACE)
+            if process:
+                _end(process, patience=1 if orderly else 0)
         self._undo(facts)
 
     def _facts(self) -> dict[str, Any]:
@@ -172,14 +211,13 @@ class Box:
             advice="Run: minikube start --download-only, then the same command again.",
         )
 
-    def _leftovers(self, facts: Mapping[str, Any]) -> list[Change]:
+    def _leftovers(self) -> list[Change]:
         """What is on the host under our names without being in the journal: somebody removed that file."""
         found: list[Change] = []
         if self.journal.changes():
             return found
         if Path(f"/sys/class/net/{self.layout.bridge}").exists():
             found += [
-                *facts.get("settings", []),
                 {"kind": "bridge", "name": self.layout.bridge, "address": "?"},
                 {"kind": "firewall", "family": "inet", "name": self.layout.bridge},
             ]
@@ -188,19 +226,24 @@ class Box:
         return found
 
     def _undo(self, facts: Mapping[str, Any]) -> None:
-        leftovers = self._leftovers(facts)
+        leftovers = self._leftovers()
         if leftovers:
             self.journal.record(*leftovers)
+        # Settings that other clusters left to this one, also those of other homes, are known only as long as the bridge is there.
+        inherited = bridge.duty(self.layout.bridge)
+        if inherited:
+            self.journal.inherit(inherited)
         if not self.journal.changes():
             return
         tools = self._tools(facts)
         self.journal.undo(
             {
                 "container": lambda change: self._remove_container(facts, change["id"]),
+                "relay": lambda _change: relay.end(self.layout.directory),
                 "cgroup": lambda change: _empty(change["path"]),
                 "bridge": lambda change: bridge.undo_bridge(tools, change),
                 "firewall": lambda change: bridge.undo_firewall(tools, change),
-                "sysctl": self._undo_sysctl,
+                "sysctl": lambda change: bridge.leave_setting(change, own=self.layout.bridge),
             }
         )
 
@@ -210,17 +253,6 @@ class Box:
             runc.remove(container)
         _empty(self.layout.cgroup)
         shutil.rmtree(self.layout.runc_state, ignore_errors=True)
-
-    def _undo_sysctl(self, change: Change) -> None:
-        """Another running profile may need the setting: then it inherits the duty to put it back."""
-        for path in self.layout.directory.parent.glob("*/host-changes.json"):
-            heir = Journal(path)
-            if path != self.layout.journal and any(other["kind"] == "bridge" for other in heir.changes()):
-                heir.inherit(change)
-                return
-        # Clusters of other homes have no journal we may write to: while one runs, the setting stays.
-        if not any(path.name != self.layout.bridge for path in Path("/sys/class/net").glob("mk-????????")):
-            bridge.undo_sysctl(change)
 
 
 def _require_root(command: str) -> None:

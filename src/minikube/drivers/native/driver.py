@@ -34,10 +34,10 @@ class NativeDriver(Driver):
         from minikube.drivers.values import Machine
         from minikube.host import cgroups, resources
         from minikube.host.capabilities import bounding_set
-        from minikube.network.resolvers import node_resolv_conf
+        from minikube.network.resolvers import host_resolvers, node_resolv_conf
 
         granted = frozenset(bounding_set())
-        return Machine(resources.cpus(), resources.memory_mb(), cgroups.is_v2(), granted, node_resolv_conf())
+        return Machine(resources.cpus(), resources.memory_mb(), cgroups.is_v2(), granted, node_resolv_conf(host_resolvers()))
 
     def create(self, components: Components, limits: Limits, progress: Progress) -> NativeNode:
         if self.state() not in ("Running", "Paused"):
@@ -102,6 +102,15 @@ class NativeDriver(Driver):
                 advice="Run `minikube start`.",
             )
         return facts
+
+    def look_after(self) -> None:
+        self._box().look_after()
+
+    def host_changes(self) -> list[dict[str, Any]]:
+        return self._box().host_changes()
+
+    def missing(self) -> list[str]:
+        return self._box().missing()
 
     def _box(self) -> Box:
         from minikube.drivers.native.box import Box

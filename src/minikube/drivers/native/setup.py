@@ -5,6 +5,8 @@ from __future__ import annotations
 from ipaddress import IPv4Interface, IPv4Network
 from typing import Any
 
+from minikube.network.resolvers import RELAY
+
 # The kubelet insists on these values and would write them, but they are settings of the whole host:
 # in the node, a file that already says so lies over each.
 KERNEL_SETTINGS = {
@@ -41,7 +43,7 @@ def _kernel_settings() -> str:
 
 
 def _addresses(address: IPv4Interface, gateway: str) -> str:
-    return f"link set lo up\naddr add {address} dev eth0\nlink set eth0 up\nroute add default via {gateway}\n"
+    return f"link set lo up\naddr add {RELAY}/32 dev lo\naddr add {address} dev eth0\nlink set eth0 up\nroute add default via {gateway}\n"
 
 
 def _api_shortcut(node: str, service_address: str, port: int) -> str:

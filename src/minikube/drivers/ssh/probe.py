@@ -11,7 +11,7 @@ from minikube.drivers.ssh.connection import Connection
 from minikube.drivers.values import Machine
 from minikube.host.capabilities import NAMES
 from minikube.host.system import architecture
-from minikube.network.resolvers import node_resolv_conf
+from minikube.network.resolvers import host_resolvers, resolv_conf_without_relay
 from minikube.output.reason import Reason
 
 MARK = "#minikube-"
@@ -91,7 +91,8 @@ def _understand(sections: dict[str, list[str]]) -> Found:
         files = tuple(Path(scratch, str(number)) for number in range(len(RESOLVERS)))
         for number, file in enumerate(files):
             file.write_text("\n".join(sections[f"resolver{number}"]))
-        resolv_conf = node_resolv_conf(files)
+        behind_the_stub, resolv_conf_file = files
+        resolv_conf = resolv_conf_without_relay(host_resolvers(resolv_conf_file, behind_the_stub))
     return Found(
         system=system,
         architecture=ARCHITECTURES.get(kernel_architecture, kernel_architecture),

@@ -75,14 +75,13 @@ def _recorded_subnet(ground: Ground) -> IPv4Network | None:
 
 
 def resolvers(ground: Ground) -> Finding:
-    files = tuple(ground.path(str(file)) for file in host_resolvers.FILES)
-    usable = [line.split()[1] for line in host_resolvers.node_resolv_conf(files).splitlines() if line.startswith("nameserver ")]
-    if usable:
-        return fine(f"nodes ask {', '.join(usable)}")
-    return doubtful(
-        "the host has none that a node could reach (none at all, or only a loopback one): pods cannot look up names outside the cluster",
-        "Put a line with a real one into /etc/resolv.conf, for example: nameserver 192.168.1.1",
-    )
+    asked = host_resolvers.host_resolvers(ground.path(str(host_resolvers.RESOLV_CONF)), ground.path(str(host_resolvers.BEHIND_THE_STUB)))
+    if not asked.named:
+        return doubtful(
+            "the host names none: pods cannot look up names outside the cluster, unless a name server runs on 127.0.0.1",
+            "Put a line with one into /etc/resolv.conf, for example: nameserver 192.168.1.1",
+        )
+    return fine(f"{', '.join(asked.servers)}" + (", asked through a relay on this host" if asked.need_relay else ""))
 
 
 def proxy(ground: Ground) -> Finding:

@@ -1,0 +1,106 @@
+"""`kill -9` of start, stop and delete at every moment they go through: the next command finds its way, nothing is lost, nothing leaks."""
+
+from __future__ import annotations
+
+import random
+import signal
+
+import pytest
+
+from faults.patient import Patient
+from faults.table import RUNS, TABLE
+
+KILLED = -signal.SIGKILL
+INTERRUPTED = 11
+# The short form: where the most is half done.
+SHORT_START = ("create the box:after", "start the node:40", "create objects:before")
+
+
+def whens() -> list[str]:
+    """Before, after, and somewhere in the middle."""
+    return ["before", str(random.randrange(5, 300)), "after"]
+
+
+def test_one_accident_after_the_other(patient: Patient) -> None:
+    """The short form: no mending between the faults, so that three killed starts cost one whole one."""
+    patient.ok("stop")
+    for at in SHORT_START:
+        with TABLE.run(f"kill -9 of start: {at.rpartition(':')[0]}"):
+            assert patient.ends("start", at).code == KILLED
+    interrupt(patient, "start", "wait for pods:50:SIGINT")
+    interrupt(patient, "stop", "end the node:50:SIGINT")
+    patient.start()
+    assert patient.lost() == []
+    assert patient.run("status").code == 0
+
+
+def test_a_killed_stop(patient: Patient) -> None:
+    kill_stop(patient, "undo firewall:after")
+
+
+@pytest.mark.long
+def test_start_killed_at_every_moment(patient: Patient) -> None:
+    patient.ok("stop")
+    moments = patient.moments("start")
+    assert {"create the box", "start the node", "remember"} <= set(moments)
+    for _ in range(RUNS):
+        for moment in moments:
+            for when in whens():
+                kill_start(patient, f"{moment}:{when}")
+
+
+@pytest.mark.long
+def test_stop_killed_at_every_moment(patient: Patient) -> None:
+    patient.start()
+    moments = patient.moments("stop")
+    assert {"end the node", "undo bridge", "remove context"} <= set(moments)
+    for _ in range(RUNS):
+        for moment in moments:
+            for when in whens():
+                kill_stop(patient, f"{moment}:{when}")
+
+
+@pytest.mark.long
+def test_ctrl_c_at_every_moment(patient: Patient) -> None:
+    patient.ok("stop")
+    starts = patient.moments("start")
+    stops = patient.moments("stop")
+    for _ in range(RUNS):
+        for moment in starts:
+            interrupt(patient, "start", f"{moment}:before:SIGINT")
+        patient.start()
+        for moment in stops:
+            interrupt(patient, "stop", f"{moment}:before:SIGINT")
+            patient.start()
+        assert patient.lost() == []
+
+
+def kill_start(patient: Patient, at: str) -> None:
+    moment = at.rpartition(":")[0]
+    with TABLE.run(f"kill -9 of start: {moment}"):
+        patient.ok("stop")
+        assert patient.ends("start", at).code in (KILLED, 0)  # 0: the command was over before its milliseconds were
+        patient.start()
+        assert patient.lost() == []
+        assert patient.run("status").code == 0
+
+
+def kill_stop(patient: Patient, at: str) -> None:
+    moment = at.rpartition(":")[0]
+    with TABLE.run(f"kill -9 of stop: {moment}"):
+        patient.start()
+        assert patient.ends("stop", at).code in (KILLED, 0)
+        patient.ok("stop")
+        assert patient.leaks() == []
+        patient.start()
+        assert patient.lost() == []
+
+
+def interrupt(patient: Patient, command: str, at: str) -> None:
+    """One line, the documented exit code, no traceback; a command that is over first has simply succeeded."""
+    with TABLE.run(f"Ctrl-C in {command}: {at.partition(':')[0]}"):
+        answer = patient.ends(command, at)
+        assert "Traceback" not in answer.stdout + answer.stderr, answer
+        if answer.code:
+            assert answer.code == INTERRUPTED, answer
+            assert answer.stderr.strip().splitlines()[-1].startswith("Interrupted. "), answer
