@@ -33,6 +33,10 @@ def test_a_vpn_that_takes_all_of_192_168_leaves_the_other_range() -> None:
     assert str(subnets.choose(Routes("192.168.0.0/16"))).startswith("10.249.")
 
 
+def test_a_default_route_in_two_halves_takes_nothing_away() -> None:
+    assert subnets.choose(Routes("0.0.0.0/1", "128.0.0.0/1")) == IPv4Network("192.168.49.0/24")
+
+
 def test_subnets_of_stopped_profiles_stay_reserved() -> None:
     assert subnets.choose(Routes(), reserved=["192.168.49.0/24"]) == IPv4Network("192.168.58.0/24")
 
