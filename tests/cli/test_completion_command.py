@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from support.program import PROGRAM, Program
@@ -44,10 +46,39 @@ def test_scripts(minikube: Program, shell: str) -> None:
 )
 def test_bash_itself(minikube: Program, words: list[str], answers: list[str]) -> None:
     script = minikube("completion", "bash").stdout
-    import sys
-
     line = " ".join(f"'{word}'" for word in words)
     script += f'\nminikube() {{ {sys.executable} -s -E {PROGRAM} "$@"; }}\ncommand() {{ "$@"; }}\n'
     script += f'COMP_WORDS=(minikube {line}); COMP_CWORD={len(words)}; _minikube_complete; printf "%s\\n" "${{COMPREPLY[@]}}"\n'
     done = subprocess.run(["bash", "-c", script], env=minikube.environment, capture_output=True, text=True, check=False)
     assert done.stdout.split() == answers, done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="no fish here")
+@pytest.mark.parametrize(
+    ("line", "answers"), [("sta", ["start", "status"]), ("start --driver=na", ["--driver=native"]), ("ssh -n ", ["second"])]
+)
+def test_fish_itself(minikube: Program, tmp_path: Path, line: str, answers: list[str]) -> None:
+    minikube.add_profile("second")
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin/minikube"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -s -E {PROGRAM} "$@"\n')
+    program.chmod(0o755)
+    environment = minikube.environment | {"PATH": f"{tmp_path}/bin:{minikube.environment['PATH']}", "MINIKUBE_PROFILE": "second"}
+    script = f"minikube completion fish | source; complete -C 'minikube {line}'"
+    done = subprocess.run(["fish", "--no-config", "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == answers, done.stderr
+
+
+def test_nodes_addons_and_keys(minikube: Program) -> None:
+    minikube.add_profile("second")
+    assert minikube("__complete", "--", "ssh", "-p", "second", "--node=").stdout == "--node=second\n"
+    assert minikube("__complete", "--", "logs", "--node", "", MINIKUBE_PROFILE="second").stdout == "second\n"
+    assert minikube("__complete", "--", "ip", "-n", "").stdout == ""
+    assert candidates(["addons", "disable", "volum"]) == ["volumesnapshots"]
+    assert candidates(["addons", "list", ""]) == []
+    assert candidates(["start", "--addons", "ingress,reg"]) == ["ingress,registry", "ingress,registry-aliases", "ingress,registry-creds"]
+    assert candidates(["config", "unset", "Want"]) == [
+        "WantBetaUpdateNotification", "WantNoneDriverWarning", "WantUpdateNotification", "WantVirtualBoxDriverWarning",
+    ]  # fmt: skip
+    assert candidates(["start", "--kubernetes-version=sta"]) == ["--kubernetes-version=stable"]
+    assert candidates(["logs", "--follow="]) == ["--follow=false", "--follow=true"]

@@ -83,6 +83,8 @@ class NativeDriver(Driver):
         try:
             with open(f"{self.layout.place}/native.json", "rb") as stream:  # noqa: PTH123
                 facts: dict[str, Any] = loads(stream.read())
+            if not isinstance(facts, dict) or not isinstance(facts.get("subnet", ""), str):
+                raise ValueError("it does not hold the facts of a machine")
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except ValueError as error:

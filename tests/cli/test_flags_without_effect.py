@@ -1,0 +1,40 @@
+"""`start` says at once which of the given flags do nothing, and the documentation says the same."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from support.program import Program
+
+from minikube.cli.startflags import START_FLAGS
+from minikube.profiles.settings import Flag
+from minikube.profiles.values import format_duration
+
+
+def written(flag: Flag) -> str:
+    if flag.kind == "bool":
+        return "true" if flag.default else "false"
+    if flag.kind == "duration":
+        return format_duration(flag.default)
+    return ",".join(flag.default) if isinstance(flag.default, list) else str(flag.default)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the native driver is refused without root before any flag is looked at")
+def test_the_same_as_documented(minikube: Program) -> None:
+    tool = Path(__file__).parents[2] / "tools/generate_docs.py"
+    specification = importlib.util.spec_from_file_location("generate_docs_tool", tool)
+    assert specification is not None
+    assert specification.loader is not None
+    docs = importlib.util.module_from_spec(specification)
+    sys.modules["generate_docs_tool"] = docs
+    specification.loader.exec_module(docs)
+    flags = [flag for flag in START_FLAGS if flag.kind != "extra"]
+    words = [f"--{flag.name}={written(flag)}" for flag in flags if flag.name not in ("dry-run", "driver", "vm-driver")]
+    done = minikube("start", "--dry-run", "--force", "-v=3", "--alsologtostderr=false", *words)
+    assert done.returncode == 0, done.stderr
+    warned = {line.split()[1].removeprefix("--") for line in done.stderr.splitlines() if "has no effect yet" in line}
+    assert warned == docs.without_effect(flags, "start") - {"driver", "vm-driver", "dry-run"}
