@@ -40,6 +40,7 @@ def test_unknown_words(minikube: Program) -> None:
     assert (done.returncode, done.stdout) == (14, "")
     expected = 'Error: unknown command "strat" for "minikube"\n\nDid you mean this?\n\tstart\n\nRun \'minikube --help\' for usage.\n'
     assert done.stderr == expected
+    assert minikube("help", "strat").stderr == expected
     done = minikube("start", "--dryrun")
     assert (done.returncode, done.stdout) == (14, "")
     assert done.stderr == "Error: unknown flag: --dryrun\n\nDid you mean this?\n\t--dry-run\n\nSee 'minikube start --help' for usage.\n"

@@ -74,7 +74,7 @@ def _run(words: list[str]) -> int:
         return _run_audited(call, invocation)
     except Reason as reason:
         return _refuse(call, reason)
-    except BrokenPipeError:
+    except (BrokenPipeError, UsageError):
         raise
     except KeyboardInterrupt:
         # Upstream has two numbers: 2 in its list of exit codes, 11 for the kind MK_INTERRUPTED that its commands end with.
