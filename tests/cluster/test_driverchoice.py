@@ -48,6 +48,7 @@ def only(monkeypatch: pytest.MonkeyPatch) -> Any:
         by_name = {found.name: found for found in definitions}
         monkeypatch.setattr(registry, "every", lambda: list(definitions))
         monkeypatch.setattr(registry, "definition", by_name.__getitem__)
+        monkeypatch.setattr(registry, "of_machine", lambda name, _machine: by_name[name])
 
     return install
 
@@ -133,3 +134,11 @@ def test_another_driver_for_an_existing_cluster_is_refused(only: Any, report: He
     reason = refused(report, existing, driver="b")
     assert (reason.id, reason.exit_code) == ("GUEST_DRIVER_MISMATCH", 81)
     assert "minikube delete -p dev" in reason.advice
+
+
+def test_a_cluster_whose_driver_has_gone_says_so(report: Heard) -> None:
+    existing = new_cluster_config("dev")
+    existing.Driver = "vanished"
+    reason = refused(report, existing)
+    assert (reason.id, reason.exit_code) == ("DRV_NOT_FOUND", 55)
+    assert "'vanished' of the machine 'dev'" in reason.message

@@ -28,6 +28,51 @@ def test_the_native_driver_keeps_the_contract(tmp_path: Path) -> None:
     assert "skipped" not in done.stdout
 
 
+# A native driver with one thing wrong, and the tests that must see it.
+MUTANTS = {
+    "every command succeeds": ("run = lambda node, *a, **k: LocalNode.run(node, *a, **k)._replace(code=0)", "test_the_exit_code"),
+    "input is lost": (
+        "run = lambda node, argv, *, input=None, timeout=None: LocalNode.run(node, argv, timeout=timeout)",
+        "test_input_arrives",
+    ),
+    "modes are lost": ("put = lambda node, files: LocalNode.put(node, {p: File(f.content) for p, f in files.items()})", "test_a_file_has"),
+}
+MUTANT = """
+from minikube.drivers.definition import Definition
+from minikube.drivers.localnode import LocalNode
+from minikube.drivers.native.driver import NativeDriver
+from minikube.drivers.native.node import NativeNode
+from minikube.drivers.values import DriverStatus, File
+
+class Node(NativeNode):
+    {wrong}
+
+class Driver(NativeDriver):
+    name = "mutant"
+    def node(self):
+        found = super().node()
+        found.__class__ = Node
+        return found
+
+DEFINITION = Definition("mutant", summary="wrong", make=lambda machine, own: Driver(machine), status=DriverStatus)
+"""
+
+
+@pytest.mark.cluster
+@pytest.mark.skipif(os.geteuid() != 0, reason="native nodes need root")
+@pytest.mark.parametrize("what", MUTANTS)
+def test_the_kit_sees_what_is_wrong(tmp_path: Path, what: str) -> None:
+    wrong, tests = MUTANTS[what]
+    (tmp_path / "mutant.py").write_text(MUTANT.format(wrong=wrong))
+    metadata = tmp_path / "mutant-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: mutant\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text("[minikube.drivers]\nmutant = mutant:DEFINITION\n")
+    done = kit("--driver=mutant", "-k", tests, "-x", path=(tmp_path,), directory=tmp_path)
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout[-4000:]
+    assert f"::{tests}" in done.stdout
+
+
 def test_without_a_driver_it_says_how_to_name_one(tmp_path: Path) -> None:
     done = kit(directory=tmp_path)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR

@@ -48,7 +48,7 @@ def _of_existing(settings: Settings, existing: ClusterConfig) -> Definition:
             f'which is incompatible with requested "{asked}" driver.',
             advice=f"Delete the existing '{existing.Name}' cluster using: 'minikube delete -p {existing.Name}', or use another profile.",
         )
-    return registry.definition(existing.Driver)
+    return registry.of_machine(existing.Driver, existing.Name)
 
 
 def _best(settings: Settings) -> tuple[Definition, list[Definition]]:

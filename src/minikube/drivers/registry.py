@@ -46,10 +46,10 @@ def every() -> list[Definition]:
     return found
 
 
-def driver_for(name: str, machine: str) -> Driver:
-    """The driver of a machine that was made before; DRV_NOT_FOUND where what provided it is no longer here."""
+def of_machine(name: str, machine: str) -> Definition:
+    """The driver that a machine was made with; DRV_NOT_FOUND where what provided it is no longer here."""
     try:
-        chosen = definition(name)
+        return definition(name)
     except Reason as reason:
         raise Reason(
             "DRV_NOT_FOUND",
@@ -57,11 +57,16 @@ def driver_for(name: str, machine: str) -> Driver:
             advice="Install again what provided the driver (a Python package, or a docker-machine-driver program on the PATH), "
             "then run the same command.",
         ) from reason
-    if not chosen.keeps_configuration:
-        return chosen.make(machine, {})
+
+
+def driver_for(name: str, machine: str) -> Driver:
+    """The driver of a machine that was made before, with the configuration that was kept for it."""
+    found = of_machine(name, machine)
+    if not found.keeps_configuration:
+        return found.make(machine, {})
     from minikube.drivers import machinefile
 
-    return chosen.make(machine, machinefile.load(machine))
+    return found.make(machine, machinefile.load(machine))
 
 
 def unsupported(name: str) -> Reason:
