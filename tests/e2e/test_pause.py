@@ -101,6 +101,8 @@ def test_a_paused_control_plane_stands_still_and_says_so(ticking: Cluster) -> No
     assert f"minikube unpause -p {ticking.profile}" in kubectl.stdout
     assert ticking.run("kubectl", "--", "config", "current-context").code == 0
 
+    assert "The API server is paused" in ticking.ok("logs", "-n", "1")
+
     again = ticking.run("pause")
     assert again.code == 0
     assert "Paused 0 containers" in again.stdout
@@ -130,8 +132,10 @@ def test_one_namespace_alone(ticking: Cluster) -> None:
     assert (status.code, status.json()["Kubelet"], status.json()["APIServer"]) == (2, "Stopped", "Running")
     assert "Unpaused 0 containers" in ticking.ok("resume", "-n", "kube-system")
     assert not goes_on(ticking)
+    assert ticking.run("status", "--format={{.Kubelet}}").stdout == "Stopped"
     ticking.ok("unpause", "--namespaces=default")
     assert goes_on(ticking)
+    assert is_well(ticking)
 
 
 def test_unpausing_what_is_not_paused_changes_nothing(ticking: Cluster) -> None:

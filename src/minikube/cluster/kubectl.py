@@ -7,14 +7,12 @@ import os
 from minikube.cluster import existing
 from minikube.host.system import architecture
 from minikube.output.reason import Reason
-from minikube.profiles.paths import home_text
+from minikube.profiles.paths import home_text, pause_hint
 
 TYPE_CHECKING = False  # typing costs half of Python's own start
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-TYPE_CHECKING = False  # typing's own takes milliseconds to import
-if TYPE_CHECKING:
     from minikube.profiles.glance import Glance
 
 # What kubectl does without asking any cluster.
@@ -54,16 +52,18 @@ def argv(profile: str, arguments: Sequence[str]) -> list[str]:
 
 
 def _refuse_if_paused(found: Glance) -> None:
-    """A frozen API server takes connections and never answers: kubectl would hang."""
-    machine = existing.driver(found)
-    if machine.state() != "Running":
-        return  # kubectl's own words fit
+    """A frozen API server takes connections and never answers: kubectl would hang. The hint spares all others the question."""
+    hint = pause_hint(found.name)
+    if not os.path.exists(hint):  # noqa: PTH110
+        return
     from minikube.cluster.pausing import is_paused
 
-    if is_paused(machine.node()):
+    machine = existing.driver(found)
+    if machine.state() == "Running" and is_paused(machine.node()):
         from minikube.output import notready
 
         raise notready.apiserver_paused(found.name)
+    os.unlink(hint)  # noqa: PTH108 - stopped or started since: it was only a hint
 
 
 def _with_context(profile: str, arguments: Sequence[str]) -> list[str]:

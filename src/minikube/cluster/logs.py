@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from minikube.cluster import existing
+from minikube.cluster.pausing import is_paused
 from minikube.drivers.base import Node
 
 CONTROL_PLANE = ("kube-apiserver", "etcd", "coredns", "kube-scheduler", "kube-proxy", "kube-controller-manager", "storage-provisioner")
@@ -19,7 +20,8 @@ def collect(profile: str, *, length: int = 60, node: str = "", problems: bool = 
     """Lines for the terminal: container logs, services, the node's own events."""
     target = existing.running_node(profile, node)
     # These two ask programs that take their time; meanwhile all files are read by one process.
-    containers, nodes = _Later(target, ["crictl", "ps", "-a"]), _Later(target, ["/bin/sh", "-c", f"{_DESCRIBE} 2>&1"])
+    describe = "echo 'The API server is paused and does not answer.'" if is_paused(target) else f"{_DESCRIBE} 2>&1"
+    containers, nodes = _Later(target, ["crictl", "ps", "-a"]), _Later(target, ["/bin/sh", "-c", describe])
     sections = [("container status", containers.lines), *_files(target, length), ("describe nodes", nodes.lines)]
     for title, lines in sections:
         yield f"==> {title} <=="
@@ -72,5 +74,8 @@ class _Later:
 
 
 def _output(node: Node, argv: list[str]) -> list[str]:
-    result = node.run(argv, timeout=30)
+    try:
+        result = node.run(argv, timeout=30)
+    except TimeoutError:
+        return [f"{argv[-1]}: no answer in 30 s"]
     return (result.stdout + result.stderr).decode(errors="replace").rstrip("\n").split("\n")

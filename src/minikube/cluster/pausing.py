@@ -17,12 +17,16 @@ TRIES = 5  # a container may end between the question which ones there are and t
 
 def pause(profile: str, namespaces: Sequence[str] | None, report: Report) -> None:
     """Freeze the containers of these namespaces (None: of all). What is frozen already stays so."""
+    from pathlib import Path
+
     from minikube.profiles.locks import profile_lock
+    from minikube.profiles.paths import pause_hint
 
     existing.running_node(profile)
     with profile_lock(profile, command="pause", on_wait=report.info):
         node = existing.running_node(profile)
         report.step("Pausing", f"Pausing node {profile} ... ", style="pause")
+        Path(pause_hint(profile)).touch()
         # First: a kubelet would start containers anew that no longer answer its probes.
         node.stop_services("kubelet")
         frozen = _apply(node, "pause", "running", namespaces)
@@ -31,14 +35,20 @@ def pause(profile: str, namespaces: Sequence[str] | None, report: Report) -> Non
 
 def unpause(profile: str, namespaces: Sequence[str] | None, report: Report, *, all_others: bool = False) -> None:
     """Let the containers of these namespaces (None: of all) go on; with `all_others`, so do those that `pause -A` froze besides."""
+    from pathlib import Path
+
     from minikube.profiles.locks import profile_lock
+    from minikube.profiles.paths import pause_hint
 
     existing.running_node(profile)
     with profile_lock(profile, command="unpause", on_wait=report.info):
         node = existing.running_node(profile)
         report.step("Unpausing", f"Unpausing node {profile} ... ", style="pause")
         thawed = _apply(node, "resume", "paused", None if all_others else namespaces)
-        node.start_services("kubelet")
+        # As long as anything is frozen there is no kubelet: it would try to end what cannot end, and nobody could tell a paused cluster.
+        if not any(container.status == "paused" for container in _containers(node)):
+            node.start_services("kubelet")
+            Path(pause_hint(profile)).unlink(missing_ok=True)
     if namespaces is not None:
         namespaces = [*namespaces, *sorted({container.namespace for container in thawed} - set(namespaces))]
     report.step("Done", _words("Unpaused", len(thawed), namespaces), style="pause")

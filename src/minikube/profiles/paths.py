@@ -43,6 +43,11 @@ def profile_text(profile: str) -> str:
     return f"{home_text()}/profiles/{profile}"
 
 
+def pause_hint(profile: str) -> str:
+    """A file that is there while the cluster may be paused: quick commands that find none need not ask the node."""
+    return f"{profile_text(profile)}/.paused"
+
+
 def profile_directory(profile: str) -> Path:
     return home() / "profiles" / profile
 
