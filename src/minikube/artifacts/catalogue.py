@@ -25,6 +25,7 @@ class VersionSet(NamedTuple):
 VERSION_SETS = (
     VersionSet(kubernetes="v1.37.1", etcd="v3.7.0", coredns="v1.14.6", pause="3.10.2"),
     VersionSet(kubernetes="v1.36.4", etcd="v3.6.8", coredns="v1.14.2", pause="3.10.2"),
+    VersionSet(kubernetes="v1.34.10", etcd="v3.6.5", coredns="v1.12.1", pause="3.10.1"),
 )
 """Newest first."""
 

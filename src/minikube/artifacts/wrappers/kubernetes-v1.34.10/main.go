@@ -1,0 +1,61 @@
+// One binary for all of Kubernetes: upstream's own command packages, unmodified, chosen by the name it is called by.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	_ "time/tzdata" // CronJob time zones, as upstream's kube-apiserver and kube-controller-manager have
+
+	"github.com/spf13/cobra"
+	_ "k8s.io/client-go/plugin/pkg/client/auth"
+	"k8s.io/component-base/cli"
+	"k8s.io/component-base/logs"
+	_ "k8s.io/component-base/logs/json/register"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo"
+	_ "k8s.io/component-base/metrics/prometheus/version"
+	"k8s.io/kubectl/pkg/cmd"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
+	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
+	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	kubeadm "k8s.io/kubernetes/cmd/kubeadm/app"
+	kubeadmerrors "k8s.io/kubernetes/cmd/kubeadm/app/util/errors"
+	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
+)
+
+func kubectl() {
+	logs.GlogSetter(cmd.GetLogVerbosity(os.Args))
+	if err := cli.RunNoErrOutput(cmd.NewDefaultKubectlCommand()); err != nil {
+		cmdutil.CheckErr(err)
+	}
+}
+
+func server(build func() *cobra.Command) func() {
+	return func() { os.Exit(cli.Run(build())) }
+}
+
+var commands = map[string]func(){
+	"kube-apiserver":          server(apiserver.NewAPIServerCommand),
+	"kube-controller-manager": server(controllermanager.NewControllerManagerCommand),
+	"kube-scheduler":          server(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
+	"kube-proxy":              server(proxy.NewProxyCommand),
+	"kubelet":                 server(func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) }),
+	"kubeadm":                 func() { kubeadmerrors.HandleError(kubeadm.Run()) },
+	"kubectl":                 kubectl,
+}
+
+func main() {
+	run, ok := commands[filepath.Base(os.Args[0])]
+	if !ok && len(os.Args) > 1 {
+		os.Args = os.Args[1:]
+		run, ok = commands[filepath.Base(os.Args[0])]
+	}
+	if !ok {
+		fmt.Fprintln(os.Stderr, "kubernetes: call it by one of its names: kube-apiserver, kube-controller-manager, kube-scheduler, kube-proxy, kubelet, kubeadm, kubectl")
+		os.Exit(2)
+	}
+	run()
+}
