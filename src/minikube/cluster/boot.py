@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from minikube import __version__
 from minikube.addons import storage
@@ -89,12 +92,38 @@ class Boot:
         graph.step("wait for pods", self.wait_for_cluster, needs=("API server answers", "write kubeconfig"))
         return graph
 
+    def graph_of_resized(self) -> Graph:
+        """For a running node that has just got other limits: the kubelet has to know."""
+        graph = Graph()
+        graph.step("restart the kubelet", self.restart_kubelet)
+        graph.step("write kubeconfig", self.write_kubeconfig, needs=("restart the kubelet",))
+        graph.step("API server answers", self.wait_for_api, needs=("restart the kubelet",))
+        graph.step("register with kubeadm", self.register, needs=("API server answers",))
+        graph.step("wait for pods", self.wait_for_cluster, needs=("API server answers", "write kubeconfig"))
+        graph.step("remember", self.remember, needs=("wait for pods", "register with kubeadm"))
+        return graph
+
     def fits(self) -> bool:
         """Whether a running node is what the configuration asks for; a start that was interrupted leaves one that is not."""
         self.node = self.driver.node()
         self.spec = specification.cluster_spec(self.config, self.node, self.machine)
         self.files = self._node_files()
         return self._registered() and self.driver.limits() == specification.limits(self.config, self.machine)
+
+    def change_limits(self) -> bool:
+        """For a running node that does not fit: True if only its limits did not, and they are changed now."""
+        before, wanted, spec = self.driver.limits(), specification.limits(self.config, self.machine), self.spec
+        self.spec = msgspec.structs.replace(spec, memory_bytes=before.memory_mb << 20, cpus=before.cpus)
+        self.files = self._node_files()
+        same = self._registered()
+        self.spec = spec
+        self.files = self._node_files()
+        return same and before != wanted and self.driver.change_limits(wanted)
+
+    def restart_kubelet(self) -> None:
+        self.inspect()
+        self.node.put(self.files)
+        self.node.restart_services("kubelet")
 
     def inspect(self) -> None:
         """A running node keeps its box; certificates that expire soon are renewed."""
@@ -281,7 +310,8 @@ def link(place: Path, target: Path) -> None:
     if place.is_symlink() and place.readlink() == target:
         return
     place.parent.mkdir(parents=True, exist_ok=True)
-    fresh = place.with_name(f".{place.name}.new")
+    # Other profiles of this home may be starting at the same moment.
+    fresh = place.with_name(f".{place.name}.{os.getpid()}")
     fresh.unlink(missing_ok=True)
     fresh.symlink_to(target)
     fresh.replace(place)

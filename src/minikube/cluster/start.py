@@ -66,7 +66,9 @@ def _bring_up(boot: Boot, driver: Driver, settings: Settings, report: Report) ->
     running = driver.state() == "Running"
     if running and (thawed := wake(driver.node())):
         report.info(f'"{boot.config.Name}" was paused: unpaused {thawed} containers', style="unpause")
-    if running and not boot.fits():
+    fits = running and boot.fits()
+    resized = running and not fits and boot.change_limits()
+    if running and not fits and not resized:
         report.info(
             f'Restarting "{boot.config.Name}": its configuration has changed, or its last start was interrupted', style="restarting"
         )
@@ -76,7 +78,7 @@ def _bring_up(boot: Boot, driver: Driver, settings: Settings, report: Report) ->
         # Left by a machine that was switched off before the moment came.
         scheduledstop.end_waiting(boot.config.Name)
         boot.config.ScheduledStop = None
-    graph = boot.graph_of_running() if running else boot.graph()
+    graph = boot.graph_of_resized() if resized else boot.graph_of_running() if running else boot.graph()
     try:
         graph.run()
     except BaseException as error:

@@ -131,6 +131,10 @@ class Driver(ABC):
     def state(self) -> str:
         """Running, Paused, Stopped or Nonexistent."""
 
+    def change_limits(self, limits: Limits) -> bool:
+        """Give a running node other limits; False where that needs a restart."""
+        return False
+
     @abstractmethod
     def limits(self) -> Limits:
         """What the box was made with."""

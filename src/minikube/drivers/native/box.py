@@ -114,6 +114,18 @@ class Box:
             self.journal.record({"kind": "relay", "servers": ", ".join(resolvers.servers)})
             relay.start(self.layout.directory, process=process, servers=resolvers.servers)
 
+    def change_limits(self, limits: Limits) -> bool:
+        """While the node runs. The kernel refuses less memory than what is in use: then only a restart helps."""
+        _require_root("start")
+        # A group may not have more CPU than the one around it: inwards first when there is less, outwards first when there is more.
+        for order in ((self.layout.cgroup, self.layout.fence), (self.layout.fence, self.layout.cgroup)):
+            with contextlib.suppress(OSError):
+                for group in order:
+                    fence.build(group, limits)
+                write_durably(self.layout.facts, json.dumps(self._facts() | {"limits": limits._asdict()}, indent=2) + "\n")
+                return True
+        return False
+
     def stop(self) -> None:
         self._stop(self._facts(), orderly=True)
 

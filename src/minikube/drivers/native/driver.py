@@ -73,6 +73,9 @@ class NativeDriver(Driver):
         network = self._created()["subnet"].partition("/")[0].rpartition(".")[0]
         return NativeNode(self.layout, address=f"{network}.2", gateway=f"{network}.1")
 
+    def change_limits(self, limits: Limits) -> bool:
+        return self._box().change_limits(limits)
+
     def limits(self) -> Limits:
         from minikube.drivers.values import Limits
 
