@@ -79,6 +79,10 @@ class SecondMachine:
         key = self.root / "etc/ssh/ssh_host_ed25519_key"
         key.unlink(missing_ok=True)
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(key)], input=b"y\n", check=True)
+        self.reload()
+
+    def reload(self) -> None:
+        """Have sshd read its configuration and keys again."""
         if self.process:
             self.run("sh", "-c", "kill -HUP $(cat /run/sshd.pid)")
 

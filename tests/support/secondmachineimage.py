@@ -24,12 +24,12 @@ FILES = {
         "guest:x:1001:1001::/home/guest:/bin/sh\n"
         "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
     ),
-    "etc/group": "root:x:0:\ntty:x:5:\nsudo:x:27:dev\ndev:x:1000:\nguest:x:1001:\nnogroup:x:65534:\n",
+    "etc/group": "root:x:0:\ntty:x:5:\nsudo:x:27:\ndev:x:1000:\nguest:x:1001:\nnogroup:x:65534:\n",
     # `*`: no password fits, and unlike `!` the account is not locked.
     "etc/shadow": "".join(f"{name}:*:20000:0:99999:7:::\n" for name in ("root", "sshd", "dev", "guest", "nobody")),
     "etc/nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n",
     "etc/resolv.conf": "nameserver 198.18.255.254\n",
-    "etc/sudoers": "Defaults env_reset\nroot ALL=(ALL:ALL) ALL\n%sudo ALL=(ALL:ALL) NOPASSWD: ALL\n",
+    "etc/sudoers": "Defaults env_reset\nroot ALL=(ALL:ALL) ALL\ndev ALL=(ALL:ALL) NOPASSWD: ALL\n",
     "etc/pam.d/sudo": "auth required pam_deny.so\naccount required pam_permit.so\nsession required pam_permit.so\n",
     "etc/pam.d/other": "".join(f"{kind} required pam_deny.so\n" for kind in ("auth", "account", "session", "password")),
     # What a careful administrator would have, and a log-in message that must not get into anybody's protocol.

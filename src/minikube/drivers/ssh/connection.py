@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from minikube.host.process import Completed
 
-CONNECT_SECONDS = 15
+CONNECT_SECONDS = 10
 # Relative, and ssh works in the machine's directory: a socket's path may have 107 bytes, a home directory has more.
 SOCKET = "ssh.sock"
 KNOWN_HOSTS = "known_hosts"
@@ -35,8 +35,8 @@ OPTIONS = {
     "CheckHostIP": "no",
     "UpdateHostKeys": "no",
     "ConnectTimeout": str(CONNECT_SECONDS),
-    "ServerAliveInterval": "5",
-    "ServerAliveCountMax": "4",
+    "ServerAliveInterval": "4",
+    "ServerAliveCountMax": "3",
     "LogLevel": "ERROR",
     "ForwardAgent": "no",
     "ForwardX11": "no",
@@ -54,7 +54,7 @@ class Connection:
         """What is to be done whenever a new connection was made."""
 
     def is_open(self) -> bool:
-        """Whether a master process listens. A connection whose other end has vanished counts as open for twenty seconds more."""
+        """Whether a master process listens. A connection whose other end has vanished counts as open for some seconds more."""
         try:
             directory = os.open(self.directory, os.O_PATH | os.O_DIRECTORY)
         except OSError:

@@ -71,7 +71,14 @@ class Session:
             from minikube.drivers.ssh import probe
 
             self._keep_only_while_needed()
-            self._found = probe.look(self.connection)
+            try:
+                self._found = probe.look(self.connection)
+            except BaseException:
+                if not self.facts():  # it never was ours: not even its host key is kept
+                    self.forget()
+                    with contextlib.suppress(OSError):
+                        self.directory.rmdir()
+                raise
         return self._found
 
     def equip(self, components: Components, progress: Progress) -> int:
