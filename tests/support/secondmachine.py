@@ -128,7 +128,7 @@ class SecondMachine:
         """Everything that could be left behind there, by kind: to be equal before and after."""
         return {
             "processes": [line for line in self.run("ps", "-e", "-o", "args=").splitlines() if not line.startswith(("ps ", "sshd:"))],
-            "links": sorted(self._ip("-brief", "link", namespace=self.process, batch=False).splitlines()),
+            "links": sorted(line.split("@")[0].split()[0] for line in self._ip("-brief", "link", namespace=self.process, batch=False).splitlines()),
             "routes": self._ip("route", "show", "table", "all", namespace=self.process, batch=False).splitlines(),
             "tables": subprocess.run(
                 ["nsenter", "-t", str(self.process), "-n", "chroot", str(_node_image()), "nft", "list", "ruleset"],
