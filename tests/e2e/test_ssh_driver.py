@@ -21,6 +21,7 @@ STORE = "/var/cache/minikube"
 @pytest.fixture(scope="module")
 def machine(node_image: Path) -> Iterator[SecondMachine]:
     with second_machine() as made:
+        made.pristine = made.snapshot()
         yield made
 
 
@@ -33,7 +34,7 @@ def elsewhere(machine: SecondMachine) -> Iterator[Place]:
 
 @pytest.fixture(scope="module")
 def before(machine: SecondMachine) -> dict[str, list[str]]:
-    return machine.snapshot()
+    return machine.pristine
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +89,8 @@ def test_one_connection_serves_every_command(cluster: Minikube, machine: SecondM
 
     assert logins() == 1
     cluster.ok("ip")
+    assert cluster.ok("ssh-key").strip() == str(machine.key)
+    assert cluster.ok("ssh-host").startswith(f"{machine.address} ssh-ed25519 ")
     assert cluster.ssh("hostname") == "far\n"
     assert cluster.run("ssh", "--", "cat; exit 3", input="to the other side").code == 3
     assert cluster.ssh("cat", input="x" * 2_000_000) == "x" * 2_000_000
@@ -142,6 +145,8 @@ def test_a_machine_that_vanishes_says_so_and_comes_back_stopped(cluster: Minikub
     machine.stop()
     refused = cluster.run("status")
     assert (refused.code, f"The machine {machine.address} cannot be reached" in refused.stderr) == (70, True), refused
+    kept = cluster.run("delete")
+    assert (kept.code, f"rm -r '{cluster.machine}'" in kept.stderr) == (70, True), kept
     machine.start()
     assert "host: Stopped" in cluster.run("status").stdout
 

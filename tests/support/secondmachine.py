@@ -44,6 +44,7 @@ class SecondMachine:
         self.key = directory / "id_ed25519"
         self.other_key = directory / "id_not_known_there"
         self.process = 0
+        self.pristine: dict[str, list[str]] = {}
         self.link = f"t2-{self.id}"
         # Reserved for measurements between devices: nobody routes to it.
         self._network = f"198.18.{random.randrange(256)}.{random.randrange(0, 256, 4)}"
@@ -128,7 +129,7 @@ class SecondMachine:
         """Everything that could be left behind there, by kind: to be equal before and after."""
         return {
             "processes": [line for line in self.run("ps", "-e", "-o", "args=").splitlines() if not line.startswith(("ps ", "sshd:"))],
-            "links": sorted(line.split("@")[0].split()[0] for line in self._ip("-brief", "link", namespace=self.process, batch=False).splitlines()),
+            "links": sorted(name.partition(":")[0].strip() for name in self.run("cat", "/proc/net/dev").splitlines()[2:]),
             "routes": self._ip("route", "show", "table", "all", namespace=self.process, batch=False).splitlines(),
             "tables": subprocess.run(
                 ["nsenter", "-t", str(self.process), "-n", "chroot", str(_node_image()), "nft", "list", "ruleset"],

@@ -6,6 +6,10 @@ from minikube.cli import checks
 from minikube.cli.command import Call, Command
 from minikube.profiles.settings import Flag
 
+TYPE_CHECKING = False  # typing's own takes milliseconds to import
+if TYPE_CHECKING:
+    from minikube.output.reason import Reason
+
 _NODE = Flag("node", short="n", help="The node. Defaults to the first control plane.")
 
 
@@ -18,23 +22,31 @@ def _run(call: Call) -> int:
 
 def _key(call: Call) -> None:
     profile = checks.existing_profile(call)
-    from minikube.cluster.existing import require_node
-    from minikube.profiles.paths import machine_directory
+    from minikube.cluster.ssh import key
 
-    require_node(profile, call.settings.get("node"))
-    print(machine_directory(profile) / "id_rsa")
+    print(key(profile, call.settings.get("node")))
 
 
 def _host(call: Call) -> None:
     profile = checks.existing_profile(call)
+    from minikube.cluster.ssh import append_known, host_keys
+
+    lines = host_keys(profile, call.settings.get("node"))
+    if not lines:
+        raise _no_server(profile)
+    if call.settings.get("append-known"):
+        append_known(lines)
+    else:
+        print("\n".join(lines))
+
+
+def _no_server(profile: str) -> Reason:
     from minikube.cluster import existing
     from minikube.output.reason import Reason
 
-    existing.running_node(profile, call.settings.get("node"))
-    driver = existing.facts(profile).driver
-    raise Reason(
+    return Reason(
         "MK_USAGE",
-        f"'{driver}' driver does not support 'minikube ssh-host' command",
+        f"'{existing.facts(profile).driver}' driver does not support 'minikube ssh-host' command",
         advice="No SSH server runs in the node: `minikube ssh` and `minikube cp` need none.",
     )
 
@@ -58,13 +70,13 @@ COMMANDS = {
         "Retrieve the ssh identity key path of the specified node",
         _key,
         flags=(_NODE,),
-        details="Prints where the key of a node is, or would be: native nodes are entered without SSH and have none.",
+        details="Prints where the key for a node's machine is (ssh), or would be: native nodes are entered without SSH and have none.",
     ),
     "ssh-host": Command(
         "ssh-host",
         "Retrieve the ssh host key of the specified node",
         _host,
         flags=(_NODE, Flag("append-known", "bool", help="Add the key to ~/.ssh/known_hosts.")),
-        details="Refused for native nodes: no SSH server runs in them.",
+        details="Prints the host keys that were pinned on first use (ssh). Refused for native nodes: no SSH server runs in them.",
     ),
 }

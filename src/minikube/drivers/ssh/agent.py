@@ -148,6 +148,8 @@ class Agent:
         lock = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
+            if self._wire.is_closed():  # whoever asked is gone, and somebody else may have done something else meanwhile
+                raise Closed
             yield
         finally:
             os.close(lock)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from minikube.drivers.ssh import place
@@ -32,6 +33,7 @@ main(sys.argv[1:])
 """
 
 
+@cache
 def digest() -> str:
     """Names the agent's code: a machine may serve several versions of minikube at once."""
     import hashlib

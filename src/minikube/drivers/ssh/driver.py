@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minikube.drivers.base import Driver
+from minikube.drivers.ssh.explain import ID
 from minikube.drivers.ssh.node import SshNode
 from minikube.drivers.ssh.session import Session
 from minikube.output.reason import Reason
@@ -58,7 +59,10 @@ class SshDriver(Driver):
 
     def delete(self) -> None:
         if self._session.facts():
-            self._session.call("delete", timeout=STOP_SECONDS)
+            try:
+                self._session.call("delete", timeout=STOP_SECONDS)
+            except Reason as reason:
+                raise self._not_deleted(reason) if reason.id == ID else reason from None
         self._session.forget()
 
     def state(self) -> str:
@@ -77,6 +81,11 @@ class SshDriver(Driver):
     def node(self) -> SshNode:
         facts = self._created()
         return SshNode(self._session, address=facts["address"], gateway=facts["gateway"])
+
+    def _not_deleted(self, reason: Reason) -> Reason:
+        """The node may still be there. Only its owner can know that it is not."""
+        advice = f"{reason.advice} If that machine is gone for good: rm -r '{self._session.directory}', then the same command again."
+        return Reason(reason.id, reason.message, advice=advice)
 
     def _created(self) -> dict[str, Any]:
         facts = self._session.facts()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from minikube.drivers.ssh.target import Target
 from minikube.output.reason import Reason
+
+TYPE_CHECKING = False  # typing's own takes milliseconds to import
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ID = "IF_SSH_CLIENT"
 

@@ -92,8 +92,12 @@ class Wire:
         """Whether bytes that were read already wait for `receive`: select does not see those."""
         return len(self._buffer) >= 5 and len(self._buffer) >= 5 + int.from_bytes(self._buffer[1:5], "big")
 
-    def before_greeting(self) -> bytes:
-        return bytes(self._buffer)
+    def is_closed(self) -> bool:
+        """Whether the other end has gone without another word."""
+        if self._buffer or not select.select([self.source], [], [], 0)[0]:
+            return False
+        self._buffer += (data := os.read(self.source, 1 << 18))
+        return not data
 
     def _fill(self, size: int, timeout: float | None) -> None:
         while len(self._buffer) < size:
