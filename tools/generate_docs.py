@@ -260,16 +260,25 @@ def without_effect(flags: Iterable[Flag], command: str) -> set[str]:
     modules = {module for _, module, _ in COMMANDS.values()} - {COMMANDS[command][1]}
     shared = [path for path in _sources("cli") if path.stem not in modules]
     names = {flag.name for flag in flags}
-    return names - set(_settings_read((*shared, *_sources("cluster"), SOURCE / "profiles/settings.py"), names)) - {"help"}
+    paths = (*shared, *_sources("cluster"), *_sources("drivers"), SOURCE / "profiles/settings.py")
+    return names - set(_settings_read(paths, names)) - {"help"}
 
 
 def _settings_read(paths: Iterable[Path], names: set[str]) -> Iterator[str]:
-    """Names in `settings.get("name")` and its sisters; where the name is a variable, all names in the same function count."""
+    """Names in `settings.get("name")` and its sisters; where it is a variable, all in the function and its constants count."""
     for path in paths:
         for function in (node for node in ast.walk(_tree(path)) if isinstance(node, ast.FunctionDef)):
             for call in (node for node in ast.walk(function) if isinstance(node, ast.Call)):
                 if _called(call) in (("settings", "get"), ("settings", "changed"), ("self", "get")) and call.args:
-                    yield from _strings(call.args[0] if isinstance(call.args[0], ast.Constant) else function) & names
+                    places = [call.args[0]] if isinstance(call.args[0], ast.Constant) else [function, *_constants(function, path)]
+                    yield from set().union(*map(_strings, places)) & names
+
+
+def _constants(function: ast.FunctionDef, path: Path) -> list[ast.expr]:
+    """The values of the module's constants that a function names."""
+    named = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    assigned = [node for node in _tree(path).body if isinstance(node, ast.Assign)]
+    return [node.value for node in assigned if _name(node.targets[0]) in named and _name(node.targets[0]).isupper()]
 
 
 def _strings_in_calls(paths: Iterable[Path], *, function: str) -> Iterator[str]:

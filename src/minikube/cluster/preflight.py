@@ -37,7 +37,7 @@ def prepare(settings: Settings, existing: ClusterConfig | None, machine: str, re
     with problems:
         definition = choose(settings, existing, report)
     # A driver that cannot work is not the only thing to say about a start with it.
-    meant = definition or _meant(settings)
+    meant = definition or _meant(settings, existing)
     config = plan(settings, existing, meant, problems)
     if meant and (definition or meant.built_in):  # somebody else's program that cannot work would only say so twice
         with problems:
@@ -61,9 +61,9 @@ def meet_machine(settings: Settings, config: ClusterConfig, driver: Driver, repo
         raise together(problems.found)
 
 
-def _meant(settings: Settings) -> Definition | None:
+def _meant(settings: Settings, existing: ClusterConfig | None) -> Definition | None:
     with contextlib.suppress(Reason):
-        return registry.definition(named(settings) or "none")
+        return registry.definition(existing.Driver if existing else named(settings) or "none")
     return None
 
 
