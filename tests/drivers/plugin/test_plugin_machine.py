@@ -72,13 +72,15 @@ def test_its_life(machine: PluginMachine, home: Path, port: int) -> None:
     machine.ensure_running(silent())
     assert machine.state() == "Running"
     assert machine.target() == {"IPAddress": "127.0.0.1", "SSHPort": port, "SSHUser": "user", "SSHKeyPath": ""}
+    (home / "machines/m1/disks").mkdir()
+    (home / "machines/m1/disks/1").touch()
     machine.stop()
     assert machine.state() == "Stopped"
     machine.ensure_running(silent())
     assert machine.state() == "Running"
     machine.remove()
     assert machine.target() is None
-    assert not (home / "machines/m1/machine.state").exists()
+    assert [file.name for file in (home / "machines/m1").iterdir()] == ["config.json"]
     machine.remove()
 
 

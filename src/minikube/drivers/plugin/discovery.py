@@ -39,8 +39,8 @@ def find_binary(name: str) -> Path | None:
 
 def _directories() -> Iterator[Path]:
     yield home() / "bin"
-    # An empty part of the PATH would mean the current directory: whoever can write there must not get to run as us.
-    yield from (Path(part) for part in os.get_exec_path() if part)
+    # What the PATH says of the current directory does not count: whoever can write there must not get to run as us.
+    yield from (directory for part in os.get_exec_path() if (directory := Path(part)).is_absolute())
 
 
 def _entries(directory: Path) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import time
 from collections.abc import Iterator, Mapping
@@ -78,6 +79,7 @@ class PluginMachine:
                     raise
                 debug(f"the machine {self.machine} is gone already: {error}")
         machinefile.save(self.machine, self.name, plain(kept))
+        self._clear()
 
     def _make(self, task: Task) -> None:
         self.remove()
@@ -150,6 +152,14 @@ class PluginMachine:
             "SSHKeyPath": plugin.ssh_key_path(),
         }
         machinefile.save(self.machine, self.name, plugin.config() | {OURS: dict(reach)})
+
+    def _clear(self) -> None:
+        """Keys, disks and logs that the plugin has left lying about."""
+        for entry in machine_directory(self.machine).iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
+            elif entry.name != "config.json":
+                entry.unlink(missing_ok=True)
 
     def _kept(self) -> dict[str, Any]:
         return machinefile.load(self.machine)
