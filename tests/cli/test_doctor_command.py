@@ -163,29 +163,6 @@ def test_force_says_it_and_goes_on(minikube: Program) -> None:
     assert "dry-run validation complete!" in done.stdout
 
 
-# In a network namespace of its own, the loopback interface gets an address as a VPN's would: the kernel then has a route for its network.
-VPN = """import fcntl, os, socket, struct, sys
-with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as wire:
-    for request, address in ((0x8916, "192.168.49.77"), (0x891C, "255.255.255.0")):
-        fcntl.ioctl(wire, request, struct.pack("16sH2x4s8x", b"lo", socket.AF_INET, socket.inet_aton(address)))
-    fcntl.ioctl(wire, 0x8914, struct.pack("16sH14x", b"lo", 0x41))
-os.execv(sys.argv[1], sys.argv[1:])
-"""
-
-
-@as_root
-def test_a_vpn_has_the_addresses_of_a_stopped_cluster(minikube: Program, tmp_path: Path) -> None:
-    minikube.add_profile("minikube")
-    facts = minikube.home / "machines/minikube/native.json"
-    facts.parent.mkdir(parents=True)
-    facts.write_text(json.dumps({"subnet": "192.168.49.0/24"}))
-    (tmp_path / "vpn.py").write_text(VPN)
-    refused = pretending(minikube, f"exec unshare --net {sys.executable} {tmp_path}/vpn.py", "start")
-    assert refused.returncode == 70, refused
-    assert 'the addresses of "minikube", 192.168.49.0/24, are now those of a route of this host' in refused.stderr
-    assert "minikube delete -p minikube" in refused.stderr
-
-
 @as_root
 def test_an_overlay_cannot_hold_containers(minikube: Program) -> None:
     place = minikube.home.parent

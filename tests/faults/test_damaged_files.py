@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 import subprocess
@@ -39,13 +40,12 @@ def small_disk(directory: Path, *, size: str, options: str = "") -> Iterator[Pat
 
 
 def fill(directory: Path) -> None:
-    with (directory / "ballast").open("wb") as stream:
-        try:
-            while True:
-                stream.write(secrets.token_bytes(4096))
-                stream.flush()
-        except OSError:
-            pass
+    descriptor = os.open(directory / "ballast", os.O_WRONLY | os.O_CREAT)
+    try:
+        while True:
+            os.write(descriptor, secrets.token_bytes(4096))
+    except OSError:
+        os.close(descriptor)
 
 
 def test_a_home_without_a_byte_to_spare(patient: Patient, tmp_path: Path) -> None:

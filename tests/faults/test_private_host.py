@@ -107,6 +107,21 @@ def test_the_hosts_addresses_change(guest: Guest) -> None:
             assert guest.kubectl("get", "--raw", "/readyz").strip() == "ok"
 
 
+def test_a_stopped_clusters_addresses_are_taken_by_somebody_else(guest: Guest) -> None:
+    with TABLE.run("addresses of a stopped cluster taken by a VPN"):
+        before = guest.ok("ip").strip()
+        guest.kubectl("create", "configmap", "kept", "--from-literal=word=kept")
+        guest.ok("stop")
+        guest.host.tool("ip", "route", "add", before.rpartition(".")[0] + ".0/24", "dev", "lo")
+        guest.start()
+        assert guest.ok("ip").strip() != before
+        assert guest.run("status").code == 0
+        assert guest.get("configmap", "kept")["data"] == {"word": "kept"}
+        eventually(lambda: ADDRESS in guest.lookup(ONLY_HERE), seconds=60)
+        (node,) = guest.get("nodes")["items"]
+        assert guest.ok("ip").strip() in [one["address"] for one in node["status"]["addresses"]]
+
+
 def test_the_last_cluster_to_leave_puts_forwarding_back(guest: Guest) -> None:
     """The second cluster belongs to another home, whose journal the first cannot know."""
     host = guest.host

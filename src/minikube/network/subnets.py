@@ -30,6 +30,11 @@ def in_use(tools: NetworkTools) -> set[IPv4Network]:
     return found
 
 
+def is_taken(tools: NetworkTools, subnet: str) -> bool:
+    """Whether somebody else on this host uses addresses of a subnet."""
+    return any(network.overlaps(IPv4Network(subnet)) for network in in_use(tools))
+
+
 def choose(tools: NetworkTools, *, reserved: Iterable[str] = ()) -> IPv4Network:
     """The first candidate that overlaps neither a network in use nor one reserved by another profile."""
     taken = in_use(tools) | {IPv4Network(subnet) for subnet in reserved}

@@ -54,7 +54,8 @@ class Box:
         # A crash, or somebody who removed our directory, may have left parts of the last run: start from a clean host.
         self._undo(facts | {"node_image": str(components.node_image)})
         with bridge.choosing():
-            if "subnet" not in facts:
+            # A stopped cluster's addresses may have become those of a VPN or of another cluster: it gets others, and keeps its data.
+            if "subnet" not in facts or subnets.is_taken(tools, facts["subnet"]):
                 facts["subnet"] = str(subnets.choose(tools, reserved=self._reserved()))
             facts |= {
                 "node_image": str(components.node_image),

@@ -47,9 +47,9 @@ def subnet(ground: Ground) -> Finding:
     if own and not ground.path(f"/sys/class/net/{Layout(ground.machine).bridge}").exists():
         clash = next((network for network in sorted(taken) if network.overlaps(own)), None)
         if clash:
-            return lacking(
+            return doubtful(
                 f'the addresses of "{ground.machine}", {own}, are now those of a route of this host ({clash}), a VPN perhaps',
-                f"Take the VPN down, or let the cluster have other addresses: minikube delete -p {ground.machine}, then start it again.",
+                "The next start gives the cluster other addresses. To keep them, take the VPN down first.",
             )
     if own:
         return fine(f'{own} belongs to "{ground.machine}"')
