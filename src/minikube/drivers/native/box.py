@@ -236,6 +236,8 @@ class Box:
             ]
         if any(directory.exists() for directory in cgroups.directories(self.layout.fence)):
             found.append({"kind": "cgroup", "path": self.layout.fence})
+        if (self.layout.runc_state / self.layout.container).exists():
+            found.append({"kind": "container", "id": self.layout.container})
         return found
 
     def _undo(self, facts: Mapping[str, Any]) -> None:
