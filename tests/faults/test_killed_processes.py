@@ -87,8 +87,9 @@ def reboot(patient: Patient) -> None:
 
     tool("ip", "link", "del", name)
     tool("nft", "delete", "table", "ip", name)
+    # The kernel takes a moment to let go of a group whose processes have just ended.
     for group in sorted((path for path in host.cgroups() if patient.host_id in path), reverse=True):
-        Path(group).rmdir()
+        eventually(lambda group=group: Path(group).rmdir() is None)
     shutil.rmtree(patient.machine / "run")
     shutil.rmtree(patient.machine / "runc")
 
