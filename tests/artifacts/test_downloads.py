@@ -1,0 +1,214 @@
+"""The fault table of downloads: what servers and networks do, and what comes of it."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support import fileserver
+from support.authority import Authority
+from support.fileserver import FileServer, file_server, password_proxy, status
+
+from minikube.artifacts.download import Downloads, Wanted
+from minikube.artifacts.web import Patience, Web
+from minikube.output.progress import silent
+from minikube.output.reason import Reason
+
+CONTENT = random.Random(1).randbytes(600_000)
+SHORT = Patience(connect=2, idle=0.5, attempts=3, pause=0.01, slowest=10_000)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[FileServer]:
+    (tmp_path / "www").mkdir()
+    (tmp_path / "www" / "file").write_bytes(CONTENT)
+    with file_server(tmp_path / "www") as files:
+        yield files
+
+
+def web(**environment: str) -> Web:
+    return Web(environment=environment, certificates=Path("/nonexistent"), patience=SHORT)
+
+
+def wanted(url: str, *, algorithm: str = "sha256", size: int = 0) -> Wanted:
+    return Wanted((url,), f"{algorithm}:{hashlib.new(algorithm, CONTENT).hexdigest()}", "file", size)
+
+
+def fetch(tmp_path: Path, wish: Wanted, through: Web | None = None) -> Path:
+    downloads = Downloads(tmp_path / "parts", through or web(), silent())
+    target = tmp_path / "target"
+    downloads.fetch(wish, target)
+    assert not list((tmp_path / "parts").iterdir())
+    return target
+
+
+def refused(tmp_path: Path, wish: Wanted, through: Web | None = None) -> Reason:
+    downloads = Downloads(tmp_path / "parts", through or web(), silent())
+    with pytest.raises(Reason) as caught:
+        downloads.fetch(wish, tmp_path / "target")
+    assert not (tmp_path / "target").exists()
+    return caught.value
+
+
+def arrives(*faults: str | int | fileserver.Fault) -> list[fileserver.Fault]:
+    return [
+        getattr(fileserver, fault) if isinstance(fault, str) else status(fault) if isinstance(fault, int) else fault for fault in faults
+    ]
+
+
+# What the server does to one request after the other; then it serves well.
+MENDED = {
+    "well": [],
+    "cut": ["cut"],
+    "cut again and again": ["cut", "cut", "cut"],
+    "hangs up": ["refuse", "refuse"],
+    "cut, then knows no ranges": ["cut", "without_ranges"],
+    "cut, then sends another part": ["cut", "another_part"],
+    "longer than it is": ["says_more"],
+    "shorter than it is": ["says_less"],
+    "no length": ["says_nothing"],
+    "wrong bytes once": ["wrong_bytes"],
+    "cut, then wrong bytes": ["cut", "wrong_bytes"],
+    "silence in the middle": ["stall"],
+    "too slow": ["trickle"],
+    "unwell": [503, 500],
+    "asks to wait": [status(429, Retry_After="0")],
+    "leads elsewhere": [status(302, Location="/file")],
+}
+
+
+@pytest.mark.parametrize("faults", MENDED.values(), ids=MENDED)
+@pytest.mark.parametrize("sized", [False, True], ids=["size unknown", "size known"])
+def test_arrives_in_spite_of_it(tmp_path: Path, server: FileServer, faults: list[str | int | fileserver.Fault], sized: bool) -> None:
+    sized = sized and not {"says_more", "says_less"} & set(map(str, faults))  # a length known to be wrong is refused: see below
+    server.faults["/file"] = arrives(*faults)
+    assert fetch(tmp_path, wanted(f"{server.url}/file", size=len(CONTENT) if sized else 0)).read_bytes() == CONTENT
+
+
+# What the server does every time.
+FINAL = {
+    "not there": (404, "INET_NOT_FOUND", 1),
+    "forbidden": (403, "INET_NOT_ALLOWED", 1),
+    "unwell": (503, "INET_DOWNLOAD_FAILED", 3),
+    "too many requests": (429, "INET_RATE_LIMIT", 3),
+    "hangs up": ("refuse", "INET_DOWNLOAD_FAILED", 3),
+    "longer than it is": ("says_more", "INET_DOWNLOAD_FAILED", 3),
+    "shorter than it is": ("says_less", "INET_BAD_CHECKSUM", 2),
+    "wrong bytes": ("wrong_bytes", "INET_BAD_CHECKSUM", 2),
+    "silence from the first byte": (lambda *_: __import__("time").sleep(2), "INET_DOWNLOAD_TIMEOUT", 3),
+    "too slow": ("trickle", "INET_DOWNLOAD_TIMEOUT", 3),
+    "leads round in circles": (status(302, Location="/file"), "INET_DOWNLOAD_FAILED", 10),
+}
+
+
+@pytest.mark.parametrize(("fault", "reason", "requests"), FINAL.values(), ids=FINAL)
+def test_is_refused(tmp_path: Path, server: FileServer, fault: str | int | fileserver.Fault, reason: str, requests: int) -> None:
+    server.faults["/file"] = arrives(*[fault] * 12)
+    found = refused(tmp_path, wanted(f"{server.url}/file"))
+    assert (found.id, len(server.requests)) == (reason, requests)
+    assert found.advice or found.id == "INET_NOT_ALLOWED"
+
+
+def test_a_size_other_than_known_is_refused_before_it_is_loaded(tmp_path: Path, server: FileServer) -> None:
+    assert refused(tmp_path, wanted(f"{server.url}/file", size=len(CONTENT) + 1)).id == "INET_BAD_CHECKSUM"
+
+
+def test_sha512(tmp_path: Path, server: FileServer) -> None:
+    assert fetch(tmp_path, wanted(f"{server.url}/file", algorithm="sha512")).read_bytes() == CONTENT
+
+
+def test_goes_on_where_an_earlier_process_stopped(tmp_path: Path, server: FileServer) -> None:
+    server.faults["/file"] = arrives("cut", 404)
+    refused(tmp_path, wanted(f"{server.url}/file"))
+    sent = server.bytes_sent
+    fetch(tmp_path, wanted(f"{server.url}/file"))
+    assert server.requests[-1][1] == f"bytes={sent}-"
+    assert server.bytes_sent == len(CONTENT)
+
+
+def test_a_part_of_something_else_does_no_harm(tmp_path: Path, server: FileServer) -> None:
+    wish = wanted(f"{server.url}/file")
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / f"{wish.digest.replace(':', '-')}.part").write_bytes(b"x" * 700_000)
+    assert fetch(tmp_path, wish).read_bytes() == CONTENT
+
+
+def test_the_next_place_is_asked_when_one_has_nothing(tmp_path: Path, server: FileServer) -> None:
+    wish = wanted(f"{server.url}/file")._replace(urls=(f"{server.url}/elsewhere", f"{server.url}/file"))
+    assert fetch(tmp_path, wish).read_bytes() == CONTENT
+
+
+def test_nobody_there(tmp_path: Path) -> None:
+    assert refused(tmp_path, wanted("http://127.0.0.1:9/file")).id == "INET_DOWNLOAD_FAILED"
+
+
+def test_no_such_name(tmp_path: Path) -> None:
+    assert refused(tmp_path, wanted("http://nowhere.invalid/file")).id == "INET_LOOKUP_HOST"
+
+
+class TestCertificates:
+    def test_authority_of_the_user(self, tmp_path: Path, server: FileServer) -> None:
+        authority = Authority("somebody's own")
+        (tmp_path / "server.pem").write_bytes(authority.issue("127.0.0.1"))
+        (tmp_path / "certs").mkdir()
+        (tmp_path / "certs" / "notes.crt").write_text("no certificate")
+        with file_server(server.directory, certificate=tmp_path / "server.pem") as files:
+            trusting = Web(environment={}, certificates=tmp_path / "certs", patience=SHORT)
+            found = refused(tmp_path, wanted(f"{files.url}/file"), trusting)
+            assert found.id == "INET_UNTRUSTED_CERT"
+            assert str(tmp_path / "certs") in found.advice
+            (tmp_path / "certs" / "ours.pem").write_bytes(authority.pem)
+            assert fetch(
+                tmp_path, wanted(f"{files.url}/file"), Web(environment={}, certificates=tmp_path / "certs", patience=SHORT)
+            ).exists()
+
+    def test_a_host_that_need_not_show_one(self, tmp_path: Path, server: FileServer) -> None:
+        (tmp_path / "server.pem").write_bytes(Authority("unknown").issue("127.0.0.1"))
+        with file_server(server.directory, certificate=tmp_path / "server.pem") as files:
+            unchecked = Web(environment={}, patience=SHORT, unchecked=[files.url.removeprefix("https://")])
+            assert fetch(tmp_path, wanted(f"{files.url}/file"), unchecked).exists()
+
+
+class TestProxy:
+    """The hosts exist for the proxy alone: whoever gets an answer has gone through it."""
+
+    def test_http(self, tmp_path: Path, server: FileServer) -> None:
+        where = ("127.0.0.1", int(server.url.rpartition(":")[2]))
+        with password_proxy("me", "p@ss:word", lambda _host: where) as proxy:
+            through = web(HTTP_PROXY=f"http://me:p%40ss%3Aword@127.0.0.1:{proxy.port}")
+            assert fetch(tmp_path, wanted("http://mirror.test/file"), through).read_bytes() == CONTENT
+            assert proxy.asked == ["GET http://mirror.test/file"]
+
+    def test_https(self, tmp_path: Path, server: FileServer) -> None:
+        authority = Authority("somebody's own")
+        (tmp_path / "server.pem").write_bytes(authority.issue("127.0.0.1", "mirror.test"))
+        (tmp_path / "certs").mkdir()
+        (tmp_path / "certs" / "ours.crt").write_bytes(authority.pem)
+        with file_server(server.directory, certificate=tmp_path / "server.pem") as files:
+            where = ("127.0.0.1", int(files.url.rpartition(":")[2]))
+            with password_proxy("me", "secret", lambda _host: where) as proxy:
+                environment = {"https_proxy": f"127.0.0.1:{proxy.port}"}
+                found = refused(tmp_path, wanted("https://mirror.test/file"), Web(environment=environment, certificates=tmp_path / "certs"))
+                assert found.id == "INET_PROXY_AUTH"
+                environment = {"https_proxy": f"http://me:secret@127.0.0.1:{proxy.port}"}
+                through = Web(environment=environment, certificates=tmp_path / "certs", patience=SHORT)
+                assert fetch(tmp_path, wanted("https://mirror.test/file"), through).read_bytes() == CONTENT
+                assert proxy.asked == ["CONNECT mirror.test:443"]
+
+    def test_a_wrong_password_is_said_and_not_shown(self, tmp_path: Path) -> None:
+        with password_proxy("me", "secret", lambda _host: ("127.0.0.1", 9)) as proxy:
+            found = refused(tmp_path, wanted("http://mirror.test/file"), web(HTTP_PROXY=f"http://me:guess@127.0.0.1:{proxy.port}"))
+        assert found.id == "INET_PROXY_AUTH"
+        assert "guess" not in found.message + found.advice
+
+    def test_one_that_is_not_there(self, tmp_path: Path) -> None:
+        found = refused(tmp_path, wanted("http://mirror.test/file"), web(HTTP_PROXY="http://me:hidden@127.0.0.1:9"))
+        assert found.id == "INET_PROXY_UNREACHABLE"
+        assert "hidden" not in found.message
+
+    @pytest.mark.parametrize("exempt", ["127.0.0.1", "*", "127.0.0.0/8", ""])
+    def test_this_machine_is_asked_directly(self, tmp_path: Path, server: FileServer, exempt: str) -> None:
+        assert fetch(tmp_path, wanted(f"{server.url}/file"), web(HTTP_PROXY="http://127.0.0.1:9", NO_PROXY=exempt)).exists()
