@@ -50,11 +50,12 @@ class SshDriver(Driver):
 
     def start(self, metadata: Mapping[str, Any]) -> None:
         self._session.call("start", metadata=dict(metadata))
-        self._session.keep()
+        self._session.running = True
 
     def stop(self) -> None:
         if self._session.facts():
             self._session.call("stop", timeout=STOP_SECONDS)
+        self._session.running = False
         self._session.close()
 
     def delete(self) -> None:
@@ -69,8 +70,7 @@ class SshDriver(Driver):
         if "address" not in self._session.facts():
             return "Nonexistent"
         state = str(self._session.call("state")["state"])
-        if state in ("Running", "Paused"):
-            self._session.keep()
+        self._session.running = state in ("Running", "Paused")
         return state
 
     def limits(self) -> Limits:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import os
+import threading
 
 from minikube.drivers.ssh.channel import Agents, Channel, NoAgent, hexadecimal, start_command
 from minikube.drivers.ssh.connection import Connection
@@ -34,7 +36,10 @@ class Session:
         self._file = self.directory / "ssh.json"
         self._agents: Agents | None = None
         self._found: Found | None = None
-        self._leaving = False
+        self._reaching = threading.Lock()
+        self._using = -1
+        self.running: bool | None = None
+        """Whether the node runs, once somebody has found out."""
 
     def facts(self) -> dict[str, Any]:
         """What is known of the node without asking; empty if none was ever made."""
@@ -62,7 +67,7 @@ class Session:
         """Everything here that is about the machine, but for the driver's own configuration."""
         self.close()
         self.forwards.forget()
-        for name in ("ssh.json", "known_hosts", "known_hosts.old"):
+        for name in ("ssh.json", "ssh.lock", "known_hosts", "known_hosts.old"):
             (self.directory / name).unlink(missing_ok=True)
 
     def found(self) -> Found:
@@ -70,7 +75,7 @@ class Session:
         if self._found is None:
             from minikube.drivers.ssh import probe
 
-            self._keep_only_while_needed()
+            self._use()
             try:
                 self._found = probe.look(self.connection)
             except BaseException:
@@ -90,7 +95,6 @@ class Session:
         if not any(name.startswith("node-image-") for name in found.entries):
             image = transfer.entry_of(components.node_image)
             sent += install.install_image(self.connection, found, image, progress)
-        self.remember(sudo=found.sudo)
         with self.channel() as channel:
             return sent + transfer.bring(channel, components, progress, machine=self.target.address)
 
@@ -103,9 +107,11 @@ class Session:
 
     @contextlib.contextmanager
     def channel(self) -> Iterator[Channel]:
-        if self._agents is None:
-            self._agents = self._reach()
-        with self._agents.channel() as channel:
+        with self._reaching:
+            if self._agents is None:
+                self._agents = self._reach()
+            agents = self._agents
+        with agents.channel() as channel:
             yield channel
 
     def terminal(self, argv: list[str]) -> int:
@@ -123,11 +129,6 @@ class Session:
         finally:
             signal.signal(signal.SIGINT, before)
 
-    def keep(self) -> None:
-        """The node runs: the connection and its forwarded ports outlive this command."""
-        self._leaving = False
-        atexit.unregister(self.close)
-
     def close(self) -> None:
         if self._agents:
             self._agents.close()
@@ -136,9 +137,9 @@ class Session:
 
     def _reach(self) -> Agents:
         """Agents that answer. Another version of minikube may have been here last: then this one's agent is brought along."""
-        if "sudo" not in self.facts():
-            self.remember(sudo=self.found().sudo)
-        self._keep_only_while_needed()
+        if self.facts().get("user") != self.target.user:  # another user may need sudo, or need it no longer
+            self.remember(user=self.target.user, sudo=self.found().sudo)
+        self._use()
         agents = Agents(self.connection, self._command())
         try:
             with agents.channel():
@@ -160,7 +161,6 @@ class Session:
         from minikube.drivers.ssh.agentcode import digest
 
         found = probe.look(self.connection)
-        self.remember(sudo=found.sudo)
         if digest() not in found.agents:
             install.install_agent(self.connection, found, digest())
 
@@ -169,8 +169,21 @@ class Session:
 
         return start_command(self.facts().get("sudo", ""), digest(), self.client, self.machine, *words)
 
-    def _keep_only_while_needed(self) -> None:
-        """A connection that this command makes ends with it, unless the node runs (`keep`)."""
-        if not self._leaving and not self.connection.is_open():
-            self._leaving = True
-            atexit.register(self.close)
+    def _use(self) -> None:
+        """While the node runs, the connection and its forwarded ports outlive this command. Else the last one to use it ends it."""
+        import fcntl
+
+        if self._using < 0:
+            self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._using = os.open(self.directory / "ssh.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(self._using, fcntl.LOCK_SH)
+            atexit.register(self._leave)
+
+    def _leave(self) -> None:
+        import fcntl
+
+        with contextlib.suppress(OSError, Reason):
+            if self.running or (self.running is None and "address" in self.facts()):
+                return
+            fcntl.flock(self._using, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self.close()
