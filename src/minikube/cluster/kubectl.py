@@ -42,6 +42,7 @@ def argv(profile: str, arguments: Sequence[str]) -> list[str]:
     path = binary(version)
     if arguments and arguments[0] not in OFFLINE:
         _refuse_if_paused(found)
+        _bring_within_reach(found)
     if not os.access(path, os.X_OK):
         raise Reason(
             "INET_CACHE_KUBECTL",
@@ -64,6 +65,14 @@ def _refuse_if_paused(found: Glance) -> None:
 
         raise notready.apiserver_paused(found.name)
     os.unlink(hint)  # noqa: PTH108 - stopped or started since: it was only a hint
+
+
+def _bring_within_reach(found: Glance) -> None:
+    """A node on another machine is reached through a connection that may have been lost since; one on this host always is."""
+    if found.driver != "none":
+        machine = existing.driver(found)
+        if machine.state() == "Running":
+            machine.node().forward(found.port)
 
 
 def _with_context(profile: str, arguments: Sequence[str]) -> list[str]:

@@ -71,6 +71,8 @@ class SshDriver(Driver):
             return "Nonexistent"
         state = str(self._session.call("state")["state"])
         self._session.running = state in ("Running", "Paused")
+        if not self._session.running:
+            self._session.leave()  # now: this process may be about to become another program
         return state
 
     def limits(self) -> Limits:

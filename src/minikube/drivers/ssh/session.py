@@ -177,13 +177,18 @@ class Session:
             self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._using = os.open(self.directory / "ssh.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             fcntl.flock(self._using, fcntl.LOCK_SH)
-            atexit.register(self._leave)
+            atexit.register(self.leave)
 
-    def _leave(self) -> None:
+    def leave(self) -> None:
+        """Done for now: ends the connection unless the node runs, or may run, or another command uses it."""
         import fcntl
 
+        if self._using < 0:
+            return
         with contextlib.suppress(OSError, Reason):
-            if self.running or (self.running is None and "address" in self.facts()):
-                return
-            fcntl.flock(self._using, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self.close()
+            if not self.running and (self.running is False or "address" not in self.facts()):
+                fcntl.flock(self._using, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self.close()
+        os.close(self._using)
+        self._using = -1
+        atexit.unregister(self.leave)
