@@ -85,6 +85,21 @@ def test_a_downgrade_is_refused() -> None:
     assert (refused.value.id, refused.value.exit_code) == ("K8S_DOWNGRADE_UNSUPPORTED", 106)
 
 
+@pytest.mark.parametrize(("before", "after"), [("v1.36.4", "v1.37"), ("v1.36.4", "stable"), ("v1.36.4", "1.36.4")])
+def test_a_cluster_can_become_one_of_the_next_minor_version(before: str, after: str) -> None:
+    config = planned(planned(kubernetes_version=before), kubernetes_version=after)
+    wanted = "v1.36.4" if after.endswith("36.4") else "v1.37.1"
+    assert config.KubernetesConfig.KubernetesVersion == wanted
+    assert [node.KubernetesVersion for node in config.Nodes] == [wanted]
+
+
+def test_an_upgrade_does_not_skip_a_minor_version() -> None:
+    with pytest.raises(Reason) as refused:
+        planned(planned(kubernetes_version="v1.34.10"), kubernetes_version="v1.36.4")
+    assert (refused.value.id, refused.value.exit_code) == ("K8S_UPGRADE_UNSUPPORTED", 106)
+    assert "--kubernetes-version=v1.35," in refused.value.advice
+
+
 def test_everything_that_is_wrong_is_said_at_once_and_the_first_decides_the_exit_code() -> None:
     with pytest.raises(Reason) as refused:
         planned(cpus="0", memory="12", container_runtime="fantasy", extra_config=["nonsense"])

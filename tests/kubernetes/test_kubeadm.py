@@ -81,7 +81,7 @@ def test_the_kubelet_knows_the_limits():
 
 
 def test_probes_stay_as_patient_as_kubeadms():
-    for name, text in kubeadm.static_pod_patches().items():
+    for name, text in kubeadm.static_pod_patches(SPEC).items():
         container = yaml.safe_load(text)["spec"]["containers"][0]
         assert name == f"{container['name']}0+strategic.yaml"
         assert container["startupProbe"]["failureThreshold"] * container["startupProbe"]["periodSeconds"] == 240
@@ -93,6 +93,62 @@ def test_the_two_runs_share_no_phase():
         for command in (kubeadm.write_files_command(SPEC), kubeadm.register_cluster_command(SPEC))
     )
     assert set(first) | set(second) == set(kubeadm.ALL_PHASES)
+
+
+OLD = ["v1.28.0", "v1.29.4", "v1.30.14"]
+NEW = ["v1.31.0", "v1.34.10", "v1.36.4", "v1.37.1"]
+
+
+def of_version(version: str) -> ClusterSpec:
+    options = parse_extra_config(["apiserver.v=3"])
+    return ClusterSpec(version=version, node_name="dev", node_ip="10.5.0.2", cgroup_v1=True, extra_options=options)
+
+
+@pytest.mark.parametrize("version", OLD)
+def test_before_1_31_kubeadm_reads_v1beta3(version):
+    init, cluster, *_ = yaml.safe_load_all(kubeadm.kubeadm_documents(of_version(version)))
+    assert init["apiVersion"] == cluster["apiVersion"] == "kubeadm.k8s.io/v1beta3"
+    assert init["nodeRegistration"]["kubeletExtraArgs"] == {"node-ip": "10.5.0.2"}
+    assert cluster["apiServer"]["extraArgs"]["v"] == "3"
+    assert not {"certificateValidityPeriod", "encryptionAlgorithm"} & cluster.keys()
+    assert cluster["kubernetesVersion"] == version
+
+
+@pytest.mark.parametrize("version", NEW)
+def test_from_1_31_on_it_reads_v1beta4(version):
+    init, cluster, *_ = yaml.safe_load_all(kubeadm.kubeadm_documents(of_version(version)))
+    assert init["apiVersion"] == cluster["apiVersion"] == "kubeadm.k8s.io/v1beta4"
+    assert init["nodeRegistration"]["kubeletExtraArgs"] == [{"name": "node-ip", "value": "10.5.0.2"}]
+    assert arguments(cluster["apiServer"])["v"] == "3"
+    assert cluster["encryptionAlgorithm"] == "ECDSA-P256"
+
+
+@pytest.mark.parametrize("version", [*OLD, *NEW])
+def test_no_version_gets_what_it_does_not_know(version):
+    spec = of_version(version)
+    minor = int(version.split(".")[1])
+    assert ("failCgroupV1" in kubelet_configuration(spec)) is (minor >= 31)
+    proxy = kubeadm.kube_proxy_configuration(spec)
+    assert proxy["mode"] == ("nftables" if minor >= 29 else "iptables")
+    assert proxy.get("featureGates", {}) == ({"NFTablesProxyMode": True} if minor in (29, 30) else {})
+    probes = {yaml.safe_load(text)["spec"]["containers"][0]["name"]: "readinessProbe" in text for text in patches(spec)}
+    # A probe that kubeadm's manifest lacks would be one without anything to ask, which the kubelet refuses.
+    assert probes == {
+        "etcd": minor >= 31,
+        "kube-apiserver": True,
+        "kube-scheduler": minor >= 32,
+        "kube-controller-manager": False,
+    }
+
+
+def patches(spec: ClusterSpec) -> list[str]:
+    return list(kubeadm.static_pod_patches(spec).values())
+
+
+def test_an_etcd_that_kubeadm_does_not_know_is_named_to_it():
+    assert "imageTag" not in kubeadm.cluster_configuration(SPEC)["etcd"]["local"]
+    spec = with_options(etcd_tag="3.6.8-0")
+    assert kubeadm.cluster_configuration(spec)["etcd"]["local"]["imageTag"] == "3.6.8-0"
 
 
 @pytest.mark.parametrize("cidr", ["10.96.0.0", "nonsense", "10.96.0.1/12"])
@@ -136,7 +192,7 @@ class TestRealKubeadm:
         )
         patches = tmp_path / "lib/minikube/patches"
         patches.mkdir()
-        for name, text in kubeadm.static_pod_patches().items():
+        for name, text in kubeadm.static_pod_patches(SPEC).items():
             (patches / name).write_text(text)
         (tmp_path / "kubeadm.yaml").write_text(kubeadm.kubeadm_documents(SPEC))
         before = {path: path.read_bytes() for place in (certs, etc) for path in place.rglob("*") if path.is_file()}

@@ -49,6 +49,14 @@ def missing_components(versions: VersionSet, root: Path) -> list[Recipe]:
     return missing_recipes((*programs, *others), store)
 
 
+def write_image_archive(versions: VersionSet, path: Path) -> None:
+    """All images of a version set whose components are in the store, as an OCI archive."""
+    store = Store()
+    programs, image, *_ = _recipes(versions, store)
+    found = _by_name(binaries(programs, store))
+    write_archive(path, cluster_images(binaries=found, node_image=store.path(image), **_image_versions(versions)))
+
+
 def _recipes(versions: VersionSet, store: Store) -> tuple[BinaryRecipes, Recipe, Recipe, Recipe, Recipe]:
     """Programs, node image, their places in a node, prepared images, seed."""
     programs = binary_recipes(versions, store)
@@ -99,7 +107,7 @@ def _prepared_store(versions: VersionSet, programs: BinaryRecipes, image: Recipe
     def build(target: Path, progress: Progress) -> None:
         found = binaries(programs, store)
         archive = target.parent / "images.tar"
-        write_archive(archive, cluster_images(binaries=_by_name(found), node_image=store.path(image), **_image_versions(versions)))
+        write_image_archive(versions, archive)
         build_prepared_store(
             target,
             containerd=found.containerd,

@@ -17,7 +17,7 @@ from minikube import __version__
 from minikube.addons import storage
 from minikube.artifacts.catalogue import VersionSet
 from minikube.artifacts.components import Components
-from minikube.cluster import certificates, context, kubectl, specification, usersfiles
+from minikube.cluster import certificates, context, kubectl, newimages, specification, usersfiles
 from minikube.cluster.nodefiles import node_files
 from minikube.cluster.services import metadata
 from minikube.cluster.steps import Graph
@@ -143,6 +143,7 @@ class Boot:
 
     def fill(self) -> None:
         self.driver.fill(self.report.progress)
+        newimages.bring(self.node, self.versions, profile=self.config.Name, new=self._database_is_new(), progress=self.report.progress)
 
     def write_certificates(self) -> None:
         self.report.step("Generating certificates", "Generating certificates and keys ...", style="sub")
@@ -168,7 +169,13 @@ class Boot:
         self.booted = time.time()
         setup = self.driver.setup(service_address=self.spec.api_service_ip, api_port=self.spec.port)
         self.driver.start(
-            metadata(self.spec, setup=setup, write_manifests=not self._manifests_are_current(), seed_database=self._database_is_new())
+            metadata(
+                self.spec,
+                setup=setup,
+                write_manifests=not self._manifests_are_current(),
+                seed_database=self._database_is_new(),
+                import_images=newimages.are_arriving(self.node),
+            )
         )
         usersfiles.put_late(self.node, self.late, self.report.warning)
 

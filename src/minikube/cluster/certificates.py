@@ -11,7 +11,7 @@ from minikube.drivers.values import File
 from minikube.host.files import cannot_write
 from minikube.kubernetes.certificates import Identity, ensure_authorities, ensure_cluster_certificates
 from minikube.kubernetes.clusterspec import CERTIFICATES_DIRECTORY, CLUSTER_NAME, KUBERNETES_DIRECTORY, ClusterSpec
-from minikube.kubernetes.componentconf import component_confs, ensure_component_confs
+from minikube.kubernetes.componentconf import ADMINS, ADMINS_BEFORE_129, component_confs, ensure_component_confs
 from minikube.node import renewal
 from minikube.profiles.paths import profile_directory
 
@@ -41,6 +41,7 @@ def ensure(node: Node, spec: ClusterSpec, identity: Identity) -> list[str]:
                 port=spec.port,
                 cluster_name=CLUSTER_NAME,
                 lifetime=identity.lifetime,
+                admins=ADMINS if spec.at_least(29) else ADMINS_BEFORE_129,
             )
             after = _read(copy)
     except OSError as error:

@@ -25,7 +25,7 @@ def node_files(spec: ClusterSpec, node: Node, *, pause_image: str, machine: Mach
     texts = {
         KUBEADM_FILE: kubeadm_documents(spec),
         KUBELET_FILE: dump_yaml(kubelet_configuration(spec)),
-        **{f"{PATCHES_DIRECTORY}/{name}": text for name, text in static_pod_patches().items()},
+        **{f"{PATCHES_DIRECTORY}/{name}": text for name, text in static_pod_patches(spec).items()},
         "/etc/containerd/config.toml": containerd.configuration(sandbox_image=pause_image, restrict_oom_score_adj=restrict_oom_score),
         "/etc/cni/net.d/1-k8s.conflist": containerd.cni_configuration(spec.pod_network),
         "/etc/crictl.yaml": f"runtime-endpoint: {spec.cri_socket}\nimage-endpoint: {spec.cri_socket}\n",

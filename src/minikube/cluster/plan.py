@@ -128,11 +128,17 @@ def _version(settings: Settings, config: ClusterConfig, existing: ClusterConfig 
             f"Unable to safely downgrade existing Kubernetes {current} cluster to {wanted}",
             advice=f"Recreate the cluster with {wanted}: minikube delete -p {config.Name}, then start it again; or use another profile.",
         )
-    if existing is not None and wanted != current:
+    if existing is not None and catalogue.parts(wanted)[1] > catalogue.parts(current)[1] + 1:
+        between = "v{}.{}".format(*_next_minor(current))
         raise Reason(
-            "MK_UNIMPLEMENTED",
-            f"Upgrading a cluster ({current} to {wanted}) is not built yet",
-            advice=f"Leave out --kubernetes-version, or use another profile: minikube start -p other --kubernetes-version={wanted}",
-            exit_code=16,
+            "K8S_UPGRADE_UNSUPPORTED",
+            f"Kubernetes {current} cannot become {wanted} in one step: an upgrade goes one minor version at a time",
+            advice=f"Go by way of the one between: minikube start -p {config.Name} --kubernetes-version={between}, then the same again; "
+            f"or use another profile: minikube start -p other --kubernetes-version={wanted}",
         )
     kubernetes.KubernetesVersion = wanted
+
+
+def _next_minor(version: str) -> tuple[int, int]:
+    major, minor, _ = catalogue.parts(version)
+    return major, minor + 1

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from minikube.cluster.newimages import import_script
 from minikube.kubernetes.clusterspec import (
     CERTIFICATES_DIRECTORY,
     CONTAINERD_SOCKET,
@@ -28,7 +29,9 @@ UNHURRIED = ["kubelet", "etcd", "kube-apiserver", *HELD_BACK, "kube-proxy", "cor
 WAITING_ROOM = f"{KUBERNETES_DIRECTORY}/held-back"
 
 
-def metadata(spec: ClusterSpec, *, setup: Sequence[dict[str, Any]], write_manifests: bool, seed_database: bool) -> dict[str, Any]:
+def metadata(
+    spec: ClusterSpec, *, setup: Sequence[dict[str, Any]], write_manifests: bool, seed_database: bool, import_images: bool = False
+) -> dict[str, Any]:
     """Containerd and the kubelet; kubeadm writes the manifests of a new or changed cluster while containerd starts."""
     socket = CONTAINERD_SOCKET.removeprefix("unix://")
     services: list[dict[str, Any]] = [
@@ -42,14 +45,13 @@ def metadata(spec: ClusterSpec, *, setup: Sequence[dict[str, Any]], write_manife
     services.append(
         {"name": "manifests", "kind": "oneshot", "argv": ["/bin/sh", "-c", _manifests(spec, write=write_manifests)], "env": PATH}
     )
-    services.append(
-        {
-            "name": "kubelet",
-            "argv": kubelet_command(spec),
-            "env": PATH,
-            "after": ["containerd", "manifests", f"{KUBERNETES_DIRECTORY}/kubelet.conf"],
-        }
-    )
+    before_kubelet = ["containerd", "manifests", f"{KUBERNETES_DIRECTORY}/kubelet.conf"]
+    if import_images:
+        services.append(
+            {"name": "images", "kind": "oneshot", "argv": ["/bin/sh", "-c", import_script()], "env": PATH, "after": ["containerd"]}
+        )
+        before_kubelet.append("images")
+    services.append({"name": "kubelet", "argv": kubelet_command(spec), "env": PATH, "after": before_kubelet})
     services.append(
         {"name": "controllers", "kind": "oneshot", "argv": ["/bin/bash", "-c", _controllers(spec)], "env": PATH, "after": ["kubelet"]}
     )

@@ -31,6 +31,7 @@ def start(settings: Settings, report: Report) -> None:
     report.step("Initial Minikube Setup", f"{_prefix(profile)}minikube v{__version__} on {system.description()}", style="happy")
     with profile_lock(profile, command="start", on_wait=report.info):
         existing = profile_files.load(profile)
+        before = existing.KubernetesConfig.KubernetesVersion if existing else ""
         machine = profile_files.machine_name(profile)
         definition, config, own, driver = prepare(settings, existing, machine, report)
         _say_what_has_no_effect(settings, report)
@@ -46,6 +47,8 @@ def start(settings: Settings, report: Report) -> None:
         machinefile.save(machine, definition.name, own)
         meet_machine(settings, config, driver, report, fresh=existing is None)
         report.step("Starting Node", f'Starting "{profile}" primary control-plane node in "{profile}" cluster', style="thumbs-up")
+        if before and before != versions.kubernetes:
+            report.info(f'Upgrading "{profile}" from Kubernetes {before} to {versions.kubernetes}: its data stays', style="celebrate")
         boot = Boot(config, driver, components, versions, report)
         _bring_up(boot, driver, settings, report)
         profile_files.save(config)

@@ -6,6 +6,7 @@ import ipaddress
 
 import msgspec
 
+from minikube.artifacts.catalogue import parts
 from minikube.kubernetes.extraconfig import POD_NETWORK_CIDR, ExtraOption, options_of
 from minikube.output.reason import Reason
 
@@ -44,6 +45,8 @@ class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
     pod_cidr: str = "10.244.0.0/16"
     dns_domain: str = "cluster.local"
     image_repository: str = "registry.k8s.io"
+    etcd_tag: str = ""
+    """Only where it is not the one kubeadm asks for itself."""
     feature_gates: dict[str, bool] = {}
     extra_options: tuple[ExtraOption, ...] = ()
     certificate_names: tuple[str, ...] = ()
@@ -54,6 +57,10 @@ class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
     host_memory_bytes: int = 0
     cpus: float = 0
     host_cpus: int = 0
+
+    def at_least(self, minor: int) -> bool:
+        """Whether Kubernetes is 1.`minor` or newer."""
+        return parts(self.version)[:2] >= (1, minor)
 
     @property
     def dns_ip(self) -> str:

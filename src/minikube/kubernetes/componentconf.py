@@ -24,9 +24,13 @@ class ComponentConf(NamedTuple):
     local: bool = False
 
 
-def component_confs(node_name: str) -> tuple[ComponentConf, ...]:
+ADMINS = "kubeadm:cluster-admins"
+ADMINS_BEFORE_129 = "system:masters"
+
+
+def component_confs(node_name: str, *, admins: str = ADMINS) -> tuple[ComponentConf, ...]:
     return (
-        ComponentConf("admin.conf", "kubernetes-admin", "kubeadm:cluster-admins"),
+        ComponentConf("admin.conf", "kubernetes-admin", admins),
         ComponentConf("super-admin.conf", "kubernetes-super-admin", "system:masters"),
         ComponentConf("kubelet.conf", f"system:node:{node_name}", "system:nodes", local=True),
         ComponentConf("controller-manager.conf", "system:kube-controller-manager", local=True),
@@ -43,6 +47,7 @@ def ensure_component_confs(
     port: int,
     cluster_name: str,
     lifetime: timedelta = pki.LEAF_LIFETIME,
+    admins: str = ADMINS,
 ) -> list[str]:
     """Write the files that are missing, expiring or lead elsewhere into the node's /etc/kubernetes; say which.
 
@@ -53,7 +58,7 @@ def ensure_component_confs(
     except OSError as error:
         raise cannot_write(directory, error) from error
     made = []
-    for conf in component_confs(node_name):
+    for conf in component_confs(node_name, admins=admins):
         server = f"https://{node_ip if conf.local else CONTROL_PLANE_NAME}:{port}"
         request = pki.LeafRequest(conf.user, conf.group, client=True, lifetime=lifetime)
         ca = pki.authority_pem(authority).certificate

@@ -1,8 +1,7 @@
-"""kubeadm: its configuration (v1beta4), its patches and the two runs of it that make a cluster."""
+"""kubeadm: its configuration (v1beta4; v1beta3 before 1.31), its patches and the two runs of it that make a cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from minikube.kubernetes.clusterspec import (
@@ -29,8 +28,9 @@ UNTHROTTLED = {"kube-api-qps": "1000", "kube-api-burst": "2000"}
 # delays nothing, as long as it is shorter than a start: in its first period the kubelet lets each probe wait for a random part of it.
 READINESS_SECONDS = 3
 STARTUP_PATIENCE_SECONDS = 240
-COMPONENTS_WITH_READINESS = ("etcd", "kube-apiserver", "kube-scheduler")
-STATIC_PODS = (*COMPONENTS_WITH_READINESS, "kube-controller-manager")
+# Since which minor version kubeadm's own manifest has a readiness probe to patch.
+READINESS_SINCE = {"etcd": 31, "kube-apiserver": 0, "kube-scheduler": 32}
+STATIC_PODS = (*READINESS_SINCE, "kube-controller-manager")
 
 ALL_PHASES = (
     "preflight",
@@ -75,7 +75,7 @@ def register_cluster_command(spec: ClusterSpec, *, kubeadm: str = "kubeadm", con
     return _init(spec, API_PHASES, kubeadm, config)
 
 
-def static_pod_patches() -> dict[str, str]:
+def static_pod_patches(spec: ClusterSpec) -> dict[str, str]:
     """Files for the patches directory: probes that notice a component within a second, and give up no sooner than kubeadm's."""
     patches = {}
     for component in STATIC_PODS:
@@ -83,7 +83,7 @@ def static_pod_patches() -> dict[str, str]:
             "name": component,
             "startupProbe": {"initialDelaySeconds": 0, "periodSeconds": 1, "failureThreshold": STARTUP_PATIENCE_SECONDS},
         }
-        if component in COMPONENTS_WITH_READINESS:
+        if component in READINESS_SINCE and spec.at_least(READINESS_SINCE[component]):
             container["readinessProbe"] = {"initialDelaySeconds": 0, "periodSeconds": READINESS_SECONDS}
         patches[f"{component}0+strategic.yaml"] = dump_yaml({"spec": {"containers": [container]}})
     return patches
@@ -91,7 +91,7 @@ def static_pod_patches() -> dict[str, str]:
 
 def init_configuration(spec: ClusterSpec) -> dict[str, Any]:
     return {
-        "apiVersion": "kubeadm.k8s.io/v1beta4",
+        "apiVersion": _api_version(spec),
         "kind": "InitConfiguration",
         "bootstrapTokens": [
             {
@@ -104,7 +104,7 @@ def init_configuration(spec: ClusterSpec) -> dict[str, Any]:
         "nodeRegistration": {
             "criSocket": spec.cri_socket,
             "name": spec.node_name,
-            "kubeletExtraArgs": [{"name": "node-ip", "value": spec.node_ip}],
+            "kubeletExtraArgs": _arguments(spec, {"node-ip": spec.node_ip}),
             "taints": [],
         },
         "patches": {"directory": PATCHES_DIRECTORY},
@@ -115,43 +115,45 @@ def cluster_configuration(spec: ClusterSpec) -> dict[str, Any]:
     gates = ",".join(f"{name}={str(on).lower()}" for name, on in sorted(spec.component_gates.items()))
     gated = {"feature-gates": gates} if gates else {}
     single = {"leader-elect": "false", "profiling": "false"} | UNTHROTTLED | gated
+    # For `kubeadm certs`; the certificates of a start are ours. v1beta3 has no words for either.
+    keys = {"certificateValidityPeriod": _duration(spec.certificate_seconds), "encryptionAlgorithm": "ECDSA-P256"}
+    etcd: dict[str, Any] = {"dataDir": ETCD_DIRECTORY, "extraArgs": _arguments(spec, {}, "etcd")}
+    if spec.etcd_tag:
+        etcd["imageTag"] = spec.etcd_tag
     return {
-        "apiVersion": "kubeadm.k8s.io/v1beta4",
+        "apiVersion": _api_version(spec),
         "kind": "ClusterConfiguration",
         "apiServer": {
             "certSANs": list(dict.fromkeys(("127.0.0.1", "localhost", spec.node_ip, *spec.certificate_names))),
             "extraArgs": _arguments(
+                spec,
                 {
                     "enable-admission-plugins": ADMISSION_PLUGINS,
                     "kubelet-certificate-authority": f"{CERTIFICATES_DIRECTORY}/ca.crt",
                     "profiling": "false",
                 }
                 | gated,
-                spec.options("apiserver"),
+                "apiserver",
             ),
         },
-        "certificateValidityPeriod": _duration(spec.certificate_seconds),  # for `kubeadm certs renew`; those of the start are ours
         "certificatesDir": CERTIFICATES_DIRECTORY,
         "clusterName": CLUSTER_NAME,
         "controlPlaneEndpoint": f"{CONTROL_PLANE_NAME}:{spec.port}",
         "controllerManager": {
-            "extraArgs": _arguments(
-                {"allocate-node-cidrs": "true", "cluster-cidr": spec.pod_network} | single,
-                spec.options("controller-manager"),
-            )
+            "extraArgs": _arguments(spec, {"allocate-node-cidrs": "true", "cluster-cidr": spec.pod_network} | single, "controller-manager")
         },
-        "encryptionAlgorithm": "ECDSA-P256",
-        "etcd": {"local": {"dataDir": ETCD_DIRECTORY, "extraArgs": _arguments({}, spec.options("etcd"))}},
+        "etcd": {"local": etcd},
         "featureGates": spec.kubeadm_gates,
         "imageRepository": spec.image_repository,
         "kubernetesVersion": spec.version,
         "networking": {"dnsDomain": spec.dns_domain, "podSubnet": spec.pod_network, "serviceSubnet": spec.service_cidr},
-        "scheduler": {"extraArgs": _arguments(single, spec.options("scheduler"))},
+        "scheduler": {"extraArgs": _arguments(spec, single, "scheduler")},
+        **(keys if _lists_arguments(spec) else {}),
     }
 
 
 def kube_proxy_configuration(spec: ClusterSpec) -> dict[str, Any]:
-    """nftables, local metrics, and no conntrack settings: those would change the host's kernel."""
+    """nftables (from 1.29 on), local metrics, and no conntrack settings: those would change the host's kernel."""
     configuration: dict[str, Any] = {
         "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
         "kind": "KubeProxyConfiguration",
@@ -160,12 +162,14 @@ def kube_proxy_configuration(spec: ClusterSpec) -> dict[str, Any]:
         "conntrack": {"maxPerCore": 0, "tcpCloseWaitTimeout": "0s", "tcpEstablishedTimeout": "0s"},
         "healthzBindAddress": "127.0.0.1:10256",
         "metricsBindAddress": "127.0.0.1:10249",
-        "mode": "nftables",
-        # A new service works after a tenth of a second instead of a whole one.
-        "nftables": {"minSyncPeriod": "100ms", "syncPeriod": "30s"},
     }
-    if spec.component_gates:
-        configuration["featureGates"] = spec.component_gates
+    mode = "nftables" if spec.at_least(29) else "iptables"
+    # A new service works after a tenth of a second instead of a whole one.
+    configuration |= {"mode": mode, mode: {"minSyncPeriod": "100ms", "syncPeriod": "30s"}}
+    # Alpha, and asked for by name, before 1.31.
+    early = {"NFTablesProxyMode": True} if mode == "nftables" and not spec.at_least(31) else {}
+    if gates := early | spec.component_gates:
+        configuration["featureGates"] = gates
     for key, value in spec.options("kube-proxy"):
         _set_by_path(configuration, key.split("."), value)
     return configuration
@@ -194,9 +198,19 @@ def _duration(seconds: int) -> str:
     return f"{seconds // 3600}h{seconds % 3600 // 60}m{seconds % 60}s"
 
 
-def _arguments(ours: dict[str, str], extra: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
-    chosen = ours | dict(extra)
-    return [{"name": name, "value": value} for name, value in sorted(chosen.items())]
+def _api_version(spec: ClusterSpec) -> str:
+    return f"kubeadm.k8s.io/{'v1beta4' if _lists_arguments(spec) else 'v1beta3'}"
+
+
+def _lists_arguments(spec: ClusterSpec) -> bool:
+    """v1beta4, where arguments are a list; v1beta3 has a mapping."""
+    return spec.at_least(31)
+
+
+def _arguments(spec: ClusterSpec, ours: dict[str, str], component: str = "") -> list[dict[str, str]] | dict[str, str]:
+    """Ours, overruled by `--extra-config` for the component."""
+    chosen = dict(sorted((ours | dict(spec.options(component))).items()))
+    return [{"name": name, "value": value} for name, value in chosen.items()] if _lists_arguments(spec) else chosen
 
 
 def _set_by_path(target: dict[str, Any], path: list[str], text: str) -> None:

@@ -34,8 +34,8 @@ def kubelet_configuration(spec: ClusterSpec) -> dict[str, Any]:
         "imageGCHighThresholdPercent": 100,
         "kubeAPIBurst": 400,
         "kubeAPIQPS": 200,
-        # Nothing in the node speaks iptables: kube-proxy, the bridge and its port mappings all use nftables.
-        "makeIPTablesUtilChains": False,
+        # Nothing in the node speaks iptables: kube-proxy (from 1.29 on), the bridge and its port mappings all use nftables.
+        "makeIPTablesUtilChains": not spec.at_least(29),
         # A quarter of what the node may have: a fork bomb in one pod leaves the others, and the control plane, theirs.
         "podPidsLimit": 4096,
         "readOnlyPort": 0,
@@ -51,7 +51,7 @@ def kubelet_configuration(spec: ClusterSpec) -> dict[str, Any]:
         "tlsCertFile": f"{CERTIFICATES_DIRECTORY}/kubelet.crt",
         "tlsPrivateKeyFile": f"{CERTIFICATES_DIRECTORY}/kubelet.key",
     }
-    if spec.cgroup_v1:
+    if spec.cgroup_v1 and spec.at_least(31):
         configuration["failCgroupV1"] = False
     if spec.component_gates:
         configuration["featureGates"] = spec.component_gates
