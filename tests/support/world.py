@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -35,7 +36,7 @@ class World(Place):
         return [*self.enter(), *super().argv(words)]
 
     def enter(self) -> list[str]:
-        return ["nsenter", f"--target={self.keeper}", "--net", "--mount", "--"]
+        return [shutil.which("nsenter") or "nsenter", f"--target={self.keeper}", "--net", "--mount", "--"]
 
     def tool(self, *words: str) -> str:
         return subprocess.run([*self.enter(), "chroot", str(self.image), *words], capture_output=True, text=True, check=True).stdout

@@ -45,8 +45,13 @@ def provide_components(versions: VersionSet, progress: Progress) -> Components:
 def missing_components(versions: VersionSet, root: Path) -> list[Recipe]:
     """What `provide_components` would have to make first."""
     store = Store(root)
+    return missing_recipes(component_recipes(versions, store), store)
+
+
+def component_recipes(versions: VersionSet, store: Store) -> list[Recipe]:
+    """Everything a start with these versions looks for in the store."""
     programs, *others = _recipes(versions, store)
-    return missing_recipes((*programs, *others), store)
+    return [*programs, *others]
 
 
 def write_image_archive(versions: VersionSet, path: Path) -> None:

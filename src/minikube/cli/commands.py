@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "podman-env": ("Images Commands", "environments", "Configure environment to use minikube's Podman service"),
     "cache": ("Images Commands", "cache", "Manage cache for images"),
     "image": ("Images Commands", "image", "Manage images"),
+    "bundle": ("Images Commands", "bundle", "Everything a start needs in one file, for machines without a network"),
     "addons": ("Configuration and Management Commands", "addons", "Enable or disable a minikube addon"),
     "drivers": ("Configuration and Management Commands", "drivers", "Lists the drivers of this machine and whether they work"),
     "config": ("Configuration and Management Commands", "config", "Modify persistent configuration values"),

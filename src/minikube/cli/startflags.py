@@ -132,6 +132,8 @@ IMAGES = (
     Flag("preload-source", default="auto", help="Where prepared images come from: auto, github or gcs.", choices=("auto", "github", "gcs")),
     Flag("image-repository", help="Another registry for Kubernetes' own images."),
     Flag("image-mirror-country", help="Country of the mirror to use, such as cn."),
+    Flag("bundle", help="Take every component out of this file, made by `minikube bundle create`: no network is used."),
+    Flag("bundle-verify", help="Refuse the bundle unless a key of this file signed it: a public SSH key, or a file of allowed signers."),
     Flag("binary-mirror", help="Another place for kubectl, kubelet and kubeadm."),
 )
 

@@ -9,6 +9,7 @@ from minikube.artifacts import catalogue
 from minikube.artifacts.assembly import provide_components
 from minikube.cluster import scheduledstop, steps
 from minikube.cluster.boot import Boot
+from minikube.cluster.bundles import start_bundle
 from minikube.cluster.evidence import last_words
 from minikube.cluster.pausing import wake
 from minikube.cluster.preflight import meet_machine, prepare
@@ -33,6 +34,7 @@ def start(settings: Settings, report: Report) -> None:
         existing = profile_files.load(profile)
         before = existing.KubernetesConfig.KubernetesVersion if existing else ""
         machine = profile_files.machine_name(profile)
+        bundle = start_bundle(settings)
         definition, config, own, driver = prepare(settings, existing, machine, report)
         _say_what_has_no_effect(settings, report)
         if settings.get("dry-run"):
@@ -40,6 +42,8 @@ def start(settings: Settings, report: Report) -> None:
             return
         versions = catalogue.version_set(config.KubernetesConfig.KubernetesVersion)
         report.step("Downloading Artifacts", f"Components of Kubernetes {versions.kubernetes} ...", style="sub")
+        if bundle:
+            bundle.bring_in(versions, report.progress)
         components = provide_components(versions, report.progress)
         if settings.get("download-only"):
             report.info("Download complete!", style="check")
@@ -51,6 +55,8 @@ def start(settings: Settings, report: Report) -> None:
             report.info(f'Upgrading "{profile}" from Kubernetes {before} to {versions.kubernetes}: its data stays', style="celebrate")
         boot = Boot(config, driver, components, versions, report)
         _bring_up(boot, driver, settings, report)
+        if bundle:
+            bundle.load_images(driver.node(), report)
         profile_files.save(config)
     report.step(
         "Enabling Addons", f"Enabled addons: {', '.join(sorted(name for name, on in (config.Addons or {}).items() if on))}", style="addons"

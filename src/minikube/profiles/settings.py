@@ -73,6 +73,11 @@ class Settings:
         """Whether the flag was given on the command line, as pflag's Changed."""
         return name in self._given
 
+    def prefer(self, name: str, value: Any) -> None:
+        """What this run takes instead of the default; whatever anybody chose stands above it."""
+        if self.source(name) == "default":
+            self._known[name] = (value, "default")
+
     def unread(self) -> list[str]:
         """Flags that were given but that nobody has asked for: they have no effect."""
         return [name for name in self._given if name not in self._known]
