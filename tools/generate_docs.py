@@ -44,6 +44,7 @@ ENVIRONMENT = {
     "LC_ALL": "The language of messages: German, Spanish and French are there. The first of these three that is set counts.",
     "LC_MESSAGES": "Likewise.",
     "LANG": "Likewise.",
+    "DOCKER_HOST": "Where docker is asked for images when its program is not there; `unix://` addresses only.",
     "NO_COLOR": "If set, no colour.",
     "SHELL": "Your shell, for the scripts of `docker-env` and `podman-env`.",
     "MINIKUBE_ACTIVE_DOCKERD": "Set by `docker-env` for your shell; `status` says so.",

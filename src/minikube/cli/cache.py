@@ -2,10 +2,49 @@
 
 from __future__ import annotations
 
-from minikube.cli.command import Command
+from minikube.cli.command import Call, Command
 from minikube.profiles.settings import Flag
 
-_WHY = "until then: minikube ssh -- ctr -n k8s.io images import - < image.tar"
+_FORMAT = "{{.CacheImage}}\n"
+_DEPRECATED = '"minikube cache" will be deprecated in upcoming versions, please switch to "minikube image load"'
+
+
+def _add(call: Call) -> None:
+    call.report.warning(_DEPRECATED)
+    from minikube.cluster.imagecache import add
+    from minikube.profiles.glance import exists
+    from minikube.profiles.profile import list_profiles
+
+    settings = call.settings
+    every = [profile.name for profile in list_profiles().valid] if settings.get("all") else []
+    add(settings.arguments, call.report, profiles=every or [name for name in [settings.profile] if "/" not in name and exists(name)])
+
+
+def _delete(call: Call) -> None:
+    from minikube.cluster.imagecache import delete
+
+    delete(call.settings.arguments)
+
+
+def _list(call: Call) -> None:
+    import sys
+
+    from minikube.cluster.imagecache import names
+    from minikube.output.gotemplate import TemplateError, render
+    from minikube.output.reason import Reason
+
+    for name in names():
+        try:
+            sys.stdout.write(render(str(call.settings.get("format")), {"CacheImage": name}, name="cache"))
+        except TemplateError as error:
+            raise Reason("MK_CACHE_LIST", f"Failed to list cached images: {error}") from None
+
+
+def _reload(call: Call) -> None:
+    from minikube.cluster.imagecache import reload
+
+    reload(call.report)
+
 
 COMMANDS = {
     "cache": Command(
@@ -15,18 +54,39 @@ COMMANDS = {
             Command(
                 "add",
                 "Add an image to local cache.",
-                flags=(Flag("all", "bool", help="Add it to all clusters."),),
-                arguments="IMAGE",
-                unbuilt=_WHY,
+                _add,
+                flags=(Flag("all", "bool", help="Load it into all running clusters, not only this profile's."),),
+                arguments="IMAGE ...",
+                min_arguments=1,
+                details="Keeps images of docker, podman or a registry in the home directory and loads them into the cluster, "
+                "now and at every start.",
+                examples=("minikube cache add app:1",),
             ),
-            Command("delete", "Delete an image from the local cache.", arguments="IMAGE", unbuilt=_WHY),
+            Command(
+                "delete",
+                "Delete an image from the local cache.",
+                _delete,
+                arguments="IMAGE ...",
+                min_arguments=1,
+                details="Clusters that have the image keep it.",
+                examples=("minikube cache delete app:1",),
+            ),
             Command(
                 "list",
                 "List all available images from the local cache.",
-                flags=(Flag("format", default="{{.CacheImage}}\n", help="Go template for each image: {{.CacheImage}}."),),
-                unbuilt=_WHY,
+                _list,
+                flags=(Flag("format", default=_FORMAT, help="Go template for each image: {{.CacheImage}}."),),
+                max_arguments=0,
+                examples=("minikube cache list",),
             ),
-            Command("reload", "reload cached images.", unbuilt=_WHY),
+            Command(
+                "reload",
+                "reload cached images.",
+                _reload,
+                max_arguments=0,
+                details="Loads every image of the cache into every running cluster of this home.",
+                examples=("minikube cache reload",),
+            ),
         ),
     )
 }

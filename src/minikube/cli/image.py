@@ -2,12 +2,86 @@
 
 from __future__ import annotations
 
-from minikube.cli.command import Command
+from minikube.cli import checks
+from minikube.cli.command import Call, Command
 from minikube.profiles.settings import Flag
 
-_WHY = "until then: minikube ssh -- ctr -n k8s.io images import - < image.tar"
-_DAEMON = Flag("daemon", "bool", help="From, or to, the docker daemon of this machine.")
+_WHY = "it needs a builder in the node; until then: build with docker or podman, then minikube image load"
+_DAEMON = Flag("daemon", "bool", help="From, or to, docker or podman on this machine.")
 _REMOTE = Flag("remote", "bool", help="From, or to, a registry.")
+
+
+def _names(call: Call, missing: str) -> list[str]:
+    if not call.settings.arguments:
+        from minikube.output.reason import Reason
+
+        raise Reason("MK_USAGE", missing)
+    return call.settings.arguments
+
+
+def _load(call: Call) -> None:
+    settings = call.settings
+    sources = _names(call, "Please provide an image in your local daemon to load into minikube via <minikube image load IMAGE_NAME>")
+    profile = checks.existing_profile(call)
+    from minikube.cluster.images import load
+
+    wishes = {name: bool(settings.get(name)) for name in ("daemon", "remote", "pull", "overwrite")}
+    load(profile, sources, call.report, **wishes)
+
+
+def _list(call: Call) -> None:
+    profile = checks.existing_profile(call)
+    from minikube.cli.imagelist import rendered
+    from minikube.cluster.images import listing
+
+    print(rendered(listing(profile), str(call.settings.get("format")).lower()))
+
+
+def _pull(call: Call) -> None:
+    names = _names(call, "Please provide an image to pull via <minikube image pull IMAGE_NAME>")
+    profile = checks.existing_profile(call)
+    from minikube.cluster.images import pull
+
+    pull(profile, names, call.report)
+
+
+def _push(call: Call) -> None:
+    names = _names(call, "Please provide an image to push via <minikube image push IMAGE_NAME>")
+    profile = checks.existing_profile(call)
+    from minikube.cluster.images import push
+
+    push(profile, names, call.report)
+
+
+def _remove(call: Call) -> None:
+    names = _names(call, "Please provide an image to remove via <minikube image rm IMAGE_NAME>")
+    profile = checks.existing_profile(call)
+    from minikube.cluster.images import remove
+
+    remove(profile, names, call.report)
+
+
+def _save(call: Call) -> None:
+    words = _names(call, "Please provide an image in the container runtime to save from minikube via <minikube image save IMAGE_NAME>")
+    profile = checks.existing_profile(call)
+    from minikube.cluster import imagecache, images
+
+    if len(words) > 1:
+        images.save(profile, words[0], words[1], call.report)
+    else:
+        imagecache.save(profile, words[0], call.report, daemon=bool(call.settings.get("daemon")), remote=bool(call.settings.get("remote")))
+
+
+def _tag(call: Call) -> None:
+    if len(call.settings.arguments) != 2:
+        from minikube.output.reason import Reason
+
+        raise Reason("MK_USAGE", "Please provide source and target image")
+    profile = checks.existing_profile(call)
+    from minikube.cluster.images import tag
+
+    tag(profile, *call.settings.arguments)
+
 
 COMMANDS = {
     "image": Command(
@@ -32,27 +106,71 @@ COMMANDS = {
             Command(
                 "load",
                 "Load an image into minikube",
+                _load,
                 flags=(
                     _DAEMON,
                     _REMOTE,
-                    Flag("pull", "bool", help="Pull the remote image first."),
+                    Flag("pull", "bool", help="Let the cluster pull it from its registry, and look nowhere else."),
                     Flag("overwrite", "bool", True, "Replace an image of the same name."),
                 ),
                 arguments="IMAGE | ARCHIVE | -",
-                unbuilt=_WHY,
+                details="Loads images into the cluster: archives of docker or podman, OCI archives and directories, images of docker "
+                "or podman on this machine, or of a registry. Layers that the cluster has are not moved again.",
+                examples=("minikube image load app.tar", "minikube image load app:1", "docker save app:1 | minikube image load -"),
             ),
             Command(
                 "ls",
                 "List images",
+                _list,
                 flags=(Flag("format", default="short", help="short, table, json or yaml.", choices=("short", "table", "json", "yaml")),),
                 aliases=("list",),
-                unbuilt=_WHY,
+                max_arguments=0,
+                examples=("minikube image ls", "minikube image ls --format table"),
             ),
-            Command("pull", "Pull images", arguments="IMAGE", unbuilt=_WHY),
-            Command("push", "Push images", arguments="IMAGE", unbuilt=_WHY),
-            Command("rm", "Remove one or more images", aliases=("remove", "unload"), arguments="IMAGE", unbuilt=_WHY),
-            Command("save", "Save an image from minikube", flags=(_DAEMON, _REMOTE), arguments="IMAGE [ARCHIVE | -]", unbuilt=_WHY),
-            Command("tag", "Tag images", arguments="SOURCE TARGET", unbuilt=_WHY),
+            Command(
+                "pull",
+                "Pull images",
+                _pull,
+                arguments="IMAGE ...",
+                details="Has the cluster fetch images from their registries.",
+                examples=("minikube image pull busybox:1.37",),
+            ),
+            Command(
+                "push",
+                "Push images",
+                _push,
+                arguments="IMAGE ...",
+                details="Sends images of the cluster to their registries.",
+                examples=("minikube image push registry.example/team/app:1",),
+            ),
+            Command(
+                "rm",
+                "Remove one or more images",
+                _remove,
+                aliases=("remove", "unload"),
+                arguments="IMAGE ...",
+                details="Removes images by name or id. An image with several names loses only the one that is given.",
+                examples=("minikube image rm app:1",),
+            ),
+            Command(
+                "save",
+                "Save an image from minikube",
+                _save,
+                flags=(_DAEMON, _REMOTE),
+                arguments="IMAGE [ARCHIVE | -]",
+                max_arguments=2,
+                details="Writes an image of the cluster to an archive or to stdout. Without either, it goes to the cache of images, "
+                "and with --daemon on to docker or podman on this machine.",
+                examples=("minikube image save app:1 app.tar", "minikube image save app:1 - | docker load"),
+            ),
+            Command(
+                "tag",
+                "Tag images",
+                _tag,
+                arguments="SOURCE TARGET",
+                details="Gives an image of the cluster one more name.",
+                examples=("minikube image tag app:1 registry.example/team/app:1",),
+            ),
         ),
     )
 }

@@ -19,6 +19,7 @@ from minikube.host import system
 from minikube.output.reason import Reason
 from minikube.output.report import Report
 from minikube.profiles import profile as profile_files
+from minikube.profiles import userconfig
 from minikube.profiles.clusterconfig import ClusterConfig
 from minikube.profiles.locks import profile_lock
 from minikube.profiles.settings import Settings
@@ -58,6 +59,10 @@ def start(settings: Settings, report: Report) -> None:
         if bundle:
             bundle.load_images(driver.node(), report)
         profile_files.save(config)
+        if settings.get("cache-images") and userconfig.read().get("cache"):
+            from minikube.cluster.imagecache import load_into
+
+            load_into(driver.node(), report)
     report.step(
         "Enabling Addons", f"Enabled addons: {', '.join(sorted(name for name, on in (config.Addons or {}).items() if on))}", style="addons"
     )

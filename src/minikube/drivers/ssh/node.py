@@ -46,6 +46,12 @@ class RemoteControl(Control):
         with self._session.channel() as channel:
             return remoteexec.attach(channel, _execution(argv, env, cwd))
 
+    def transfer(self, argv: Sequence[str], *, source: int | None = None, sink: int | None = None) -> tuple[int, bytes]:
+        from minikube.drivers.ssh import remoteexec
+
+        with self._session.channel() as channel:
+            return remoteexec.transfer(channel, _execution(argv, None, "/"), source=source, sink=sink)
+
     def _ask(self, request: Mapping[str, Any], *, timeout: float | None = ANSWER_TIMEOUT) -> dict[str, Any]:
         patience = None if timeout is None else timeout + ANSWER_TIMEOUT
         with self._session.channel() as channel:

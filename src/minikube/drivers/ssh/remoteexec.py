@@ -76,6 +76,37 @@ def attach(channel: Channel, request: Mapping[str, Any]) -> int:
     return channel.exit_code(payload)
 
 
+def transfer(channel: Channel, request: Mapping[str, Any], *, source: int | None, sink: int | None) -> tuple[int, bytes]:
+    """Run with open files of ours as stdin, stdout or both, however large: exit code and stderr."""
+    errors = bytearray()
+    under_way, reading = 0, source is not None
+    with channel.telling():
+        wire = channel.wire
+        wire.say({"verb": "execute", "request": dict(request)})
+        if source is None:
+            wire.send(STDIN_END)
+        while True:
+            sources = [wire.source, *([source] if reading and under_way < WINDOW and source is not None else [])]
+            ready = [wire.source] if wire.pending() else select.select(sources, [], [])[0]
+            if source in ready and source is not None:
+                data = os.read(source, CHUNK)
+                under_way += len(data)
+                reading = bool(data)
+                wire.send(STDIN if data else STDIN_END, data)
+            if wire.source in ready:
+                kind, payload = wire.receive()
+                if kind == MESSAGE:
+                    break
+                if kind == TAKEN:
+                    under_way -= int.from_bytes(payload, "big")
+                elif kind == STDERR:
+                    errors += payload
+                elif sink is not None:
+                    while payload:
+                        payload = payload[os.write(sink, payload) :]
+    return channel.exit_code(payload), bytes(errors)
+
+
 def _write(sink: int, data: bytes) -> None:
     with contextlib.suppress(BrokenPipeError):  # `| head`: the command goes on, as it does without us in between
         while data:

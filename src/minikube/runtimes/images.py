@@ -1,0 +1,100 @@
+"""Images as containerd in a node has them: the commands that ask and change, and what their answers mean."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_CTR = ("ctr", "--namespace", "k8s.io")
+LIST = ("crictl", "images", "--output", "json")
+# Blobs, an empty line, and the layers that are unpacked under the digest of all layers up to them.
+INVENTORY = (
+    "/bin/sh",
+    "-c",
+    f"{' '.join(_CTR)} content ls --quiet && echo && {' '.join(_CTR)} snapshots --snapshotter overlayfs ls",
+)
+# The CRI hears of an import a moment later; whoever loads an image wants to use it at once.
+_IMPORT = """\
+ctr --namespace k8s.io images import --snapshotter overlayfs - >&2 || exit
+for name do
+  tries=0
+  until crictl inspecti --quiet "$name" > /dev/null 2>&1; do
+    tries=$((tries + 1))
+    [ $tries -lt 100 ] || { echo "the runtime does not show $name" >&2; exit 1; }
+    sleep 0.05
+  done
+done
+"""
+
+
+class StoredImage(NamedTuple):
+    """One image of a node, with every name it goes by."""
+
+    id: str
+    tags: tuple[str, ...]
+    digests: tuple[str, ...]
+    size: int
+
+
+class Inventory(NamedTuple):
+    """What a node has of images: blobs by digest, and chains of unpacked layers."""
+
+    blobs: frozenset[str]
+    chains: frozenset[str]
+
+
+def read_list(listing: bytes) -> list[StoredImage]:
+    return [
+        StoredImage(
+            image["id"].removeprefix("sha256:"),
+            tuple(image.get("repoTags") or ()),
+            tuple(image.get("repoDigests") or ()),
+            int(image.get("size") or 0),
+        )
+        for image in json.loads(listing)["images"] or []
+    ]
+
+
+def read_inventory(answer: bytes) -> Inventory:
+    blobs, _, snapshots = answer.decode().partition("\n\n")
+    columns = (line.split() for line in snapshots.splitlines())
+    return Inventory(frozenset(blobs.split()), frozenset(words[0] for words in columns if len(words) > 1 and words[-1] == "Committed"))
+
+
+def chain_ids(diff_ids: Sequence[str]) -> list[str]:
+    """The names of unpacked layers: each stands for itself and all below it."""
+    chain: list[str] = []
+    for diff_id in diff_ids:
+        chain.append(f"sha256:{hashlib.sha256(f'{chain[-1]} {diff_id}'.encode()).hexdigest()}" if chain else diff_id)
+    return chain
+
+
+def import_command(names: Sequence[str]) -> list[str]:
+    """Reads an archive from stdin; ends when the CRI knows every name."""
+    return ["/bin/sh", "-c", _IMPORT, "sh", *names]
+
+
+def export_command(name: str) -> list[str]:
+    return [*_CTR, "images", "export", "-", name]
+
+
+def tag_command(source: str, target: str) -> list[str]:
+    return [*_CTR, "images", "tag", "--force", source, target]
+
+
+def untag_command(name: str) -> list[str]:
+    return [*_CTR, "images", "rm", "--sync", name]
+
+
+def remove_command(name: str) -> list[str]:
+    return ["crictl", "rmi", name]
+
+
+def pull_command(name: str) -> list[str]:
+    return ["crictl", "pull", name]
+
+
+def push_command(name: str) -> list[str]:
+    return [*_CTR, "images", "push", "--local", "--hosts-dir", "/etc/containerd/certs.d", name]
