@@ -72,7 +72,7 @@ def start(settings: Settings, report: Report) -> None:
 def _say_what_has_no_effect(settings: Settings, report: Report) -> None:
     """Everything but these has been asked for by now, or never will be."""
     for name in settings.unread():
-        if name not in ("dry-run", "download-only", "delete-on-failure", "timing"):
+        if name not in ("dry-run", "download-only", "delete-on-failure", "timing", "cache-images"):
             report.warning(f"--{name} has no effect yet: see docs/compatibility.md for what has")
 
 
