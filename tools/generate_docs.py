@@ -69,6 +69,11 @@ ENVIRONMENT = {
     "GOPRIVATE": "Modules that are nobody's business: neither proxy nor checksum database.",
     "GOINSECURE": "Modules that may come over plain HTTP.",
     "GOAUTH": "How Go identifies itself to module proxies.",
+    "CHANGE_MINIKUBE_NONE_USER": "`false`: with `sudo minikube start`, files stay root's and in root's home, instead of the caller's.",
+    "SUDO_COMMAND": "Set by sudo: whether this very command was asked for (`sudo minikube …`), or a root shell.",
+    "SUDO_UID": "Set by sudo: to whom files belong.",
+    "SUDO_GID": "Likewise.",
+    "SUDO_USER": "Likewise, the name: for the audit log.",
     "MINIKUBE_DIE_AT": "For fault tests: `step:before`, `step:after` or `step:milliseconds`, where the command is to end by SIGKILL.",
     "MINIKUBE_CALLED_AS": "Set by the launcher when it is called as `kubectl`.",
 }  # fmt: skip

@@ -95,6 +95,8 @@ def _stamp(when: time.struct_time) -> str:
 def _user() -> str:
     import pwd
 
+    if os.getuid() == 0 and "minikube" in os.environ.get("SUDO_COMMAND", ""):
+        return os.environ.get("SUDO_USER", "root")
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

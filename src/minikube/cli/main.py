@@ -31,6 +31,14 @@ def entry() -> None:
 
 def main(argv: list[str]) -> int:
     forgiving()
+    if os.geteuid() == 0:
+        from minikube.cli.forsomebody import entitled
+
+        return _ended(lambda: entitled(lambda: _main(argv)))
+    return _main(argv)
+
+
+def _main(argv: list[str]) -> int:
     words = argv[1:]
     # The launcher cannot keep argv[0], so it tells the name it was called by.
     called_as = os.environ.pop("MINIKUBE_CALLED_AS", "") or argv[0]
@@ -71,6 +79,7 @@ def _run(words: list[str]) -> int:
     settings = Settings(invocation.flags, invocation.given, arguments=invocation.arguments, use_file=command.uses_file)
     call = Call(invocation.path, command, settings)
     try:
+        _as_the_right_user(call)
         return _run_audited(call, invocation)
     except Reason as reason:
         return _refuse(call, reason)
@@ -88,6 +97,18 @@ def _run(words: list[str]) -> int:
         from minikube.cli.crash import explain
 
         return _refuse(call, explain(error, call))
+
+
+def _as_the_right_user(call: Call) -> None:
+    """What needs no root rights runs without them, also after `sudo`; nobody works in somebody else's home by accident."""
+    if os.geteuid() == 0:
+        from minikube.cli.forsomebody import let_go
+
+        let_go(call.path.split()[1])
+    elif call.command.uses_file:
+        from minikube.profiles.ownership import check_access
+
+        check_access()
 
 
 def _refuse(call: Call, reason: Reason) -> int:

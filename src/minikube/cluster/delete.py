@@ -6,7 +6,7 @@ import contextlib
 import shutil
 from collections.abc import Sequence
 
-from minikube.cluster import scheduledstop
+from minikube.cluster import rights, scheduledstop
 from minikube.host.moments import moment
 from minikube.kubernetes import kubeconfig
 from minikube.output.reason import Reason
@@ -19,6 +19,7 @@ from minikube.profiles.paths import doomed_directory, home, machine_directory
 
 def delete(profiles: Sequence[str], report: Report, *, purge: bool = False) -> None:
     """Delete each profile's cluster, whatever is left of it; with `purge`, the whole home directory afterwards."""
+    rights.require_for("delete", [profile for profile in profiles if _anything_of(profile)])
     for profile in profiles:
         with profile_lock(profile, command="delete", on_wait=report.info):
             _delete_one(profile, report)
@@ -38,13 +39,12 @@ def deletable() -> list[str]:
 
 
 def _delete_one(profile: str, report: Report) -> None:
-    machine = profile_files.machine_name(profile)
-    known = profile_files.exists(profile)
-    if not known and not machine_directory(machine).exists() and not doomed_directory(machine).exists() and not _left_on_host(machine):
+    if not _anything_of(profile):
         report.info(f'Profile "{profile}" does not exist, nothing to delete', style="meh")
         kubeconfig.remove(profile)
         _forget_as_active(profile)
         return
+    machine, known = profile_files.machine_name(profile), profile_files.exists(profile)
     report.step("Deleting", f'Deleting "{profile}" ...')
     scheduledstop.end_waiting(profile)
     _delete_machine(profile, machine, report, known=known)
@@ -54,6 +54,13 @@ def _delete_one(profile: str, report: Report) -> None:
         kubeconfig.remove(profile)
     _forget_as_active(profile)
     report.step("Done", f'Removed all traces of the "{profile}" cluster.')
+
+
+def _anything_of(profile: str) -> bool:
+    machine = profile_files.machine_name(profile)
+    return (
+        profile_files.exists(profile) or machine_directory(machine).exists() or doomed_directory(machine).exists() or _left_on_host(machine)
+    )
 
 
 def _delete_machine(profile: str, machine: str, report: Report, *, known: bool) -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from minikube.cluster import rights
 from minikube.host.files import cannot_write, write_durably
 from minikube.host.process import ProcessFailed, spawn
 from minikube.output.reason import Reason
@@ -35,6 +36,8 @@ with open(licence) as stream:
 
 def schedule(profiles: Sequence[str], duration: int, report: Report, *, keep_context: bool) -> None:
     """Have each profile's cluster stopped after so many nanoseconds, whatever was scheduled before."""
+    # Later there will be nobody to ask: who waits must have the rights already.
+    rights.require_for("stop", profiles)
     for profile in profiles:
         with profile_lock(profile, command="stop --schedule", on_wait=report.info):
             config = profile_files.load(profile)

@@ -7,7 +7,7 @@ import time
 from minikube import __version__
 from minikube.artifacts import catalogue
 from minikube.artifacts.assembly import provide_components
-from minikube.cluster import scheduledstop, steps
+from minikube.cluster import rights, scheduledstop, steps
 from minikube.cluster.boot import Boot
 from minikube.cluster.bundles import start_bundle
 from minikube.cluster.evidence import last_words
@@ -30,6 +30,7 @@ def start(settings: Settings, report: Report) -> None:
     began = time.monotonic()
     profile = settings.profile
     profile_files.validate_name(profile)
+    rights.require_for_start(settings, report)
     report.step("Initial Minikube Setup", f"{_prefix(profile)}minikube v{__version__} on {system.description()}", style="happy")
     with profile_lock(profile, command="start", on_wait=report.info):
         existing = profile_files.load(profile)

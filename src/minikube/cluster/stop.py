@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minikube.cluster import existing, scheduledstop
+from minikube.cluster import existing, rights, scheduledstop
 from minikube.host.moments import moment
 from minikube.kubernetes import kubeconfig
 from minikube.output.report import Report
@@ -14,6 +14,7 @@ from minikube.profiles.locks import profile_lock
 def stop(profiles: Sequence[str], report: Report, *, keep_context: bool = False) -> None:
     """Stop each profile's cluster; one that is stopped already stays so."""
     stopped = 0
+    rights.require_for("stop", profiles)
     for profile in profiles:
         machine = existing.driver(existing.facts(profile))
         report.step("Stopping", f'Stopping node "{profile}"  ...')

@@ -84,6 +84,8 @@ class Driver(ABC):
     name: str
     where: str
     """Where its nodes run, for people: `Running {where} (CPUs=2, …)`."""
+    needs_root = False
+    """Whether making and ending its boxes takes root rights on this host: `start`, `stop` and `delete` ask for them once."""
 
     @abstractmethod
     def machine(self) -> Machine:

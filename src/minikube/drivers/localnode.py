@@ -42,7 +42,7 @@ class LocalNode(Node):
         elsewhere = {}
         for path, file in files.items():
             try:
-                if not _kept(path):
+                if not self._within_reach(path):
                     raise statefiles.LeadsElsewhere(path)
                 statefiles.write(self._state, path, file)
             except statefiles.LeadsElsewhere:
@@ -64,7 +64,7 @@ class LocalNode(Node):
         elsewhere = []
         for path in paths:
             try:
-                if not _kept(path):
+                if not self._within_reach(path):
                     raise statefiles.LeadsElsewhere(path)
                 found |= statefiles.read(self._state, path)
             except statefiles.LeadsElsewhere:
@@ -79,7 +79,7 @@ class LocalNode(Node):
         from minikube.drivers import statefiles
 
         try:
-            if not _kept(path):
+            if not self._within_reach(path):
                 raise statefiles.LeadsElsewhere(path)
             return statefiles.exists(self._state, path)
         except statefiles.LeadsElsewhere:
@@ -100,6 +100,12 @@ class LocalNode(Node):
         except (ControlUnreachable, OSError):
             return False
 
+    def _within_reach(self, path: str) -> bool:
+        """Whether this user can have the file straight from the state directory, which may belong to root."""
+        import os
+
+        return _kept(path) and (os.geteuid() in (0, _owner(self._state)))
+
     def _inside(self, argv: Sequence[str], paths: Iterable[str], *, input: bytes | None = None) -> Result:
         """What only the node itself can do: reach files behind its mounts and links."""
         try:
@@ -111,6 +117,15 @@ class LocalNode(Node):
                 f"{names}: while the node {self.name} is stopped, only files below {kept} can be reached",
                 advice="Run `minikube start` first.",
             ) from None
+
+
+def _owner(directory: str) -> int:
+    import os
+
+    try:
+        return os.stat(directory).st_uid  # noqa: PTH116
+    except OSError:
+        return -1
 
 
 def _kept(path: str) -> bool:

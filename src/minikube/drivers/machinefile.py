@@ -31,13 +31,13 @@ def driver_name(machine: str) -> str:
 
 def save(machine: str, driver: str, own: Mapping[str, Any]) -> None:
     """Keep a driver's configuration; whoever reads the file finds the old or the new one, whole. It may hold secrets."""
-    from minikube.host.files import cannot_write, write_durably
+    from minikube.host.files import cannot_write, make_directory, write_durably
 
     directory = machine_directory(machine)
     document = {"ConfigVersion": VERSION, "Driver": dict(own), "DriverName": driver, "HostOptions": {}, "Name": machine}
     text = json.dumps(document, indent=4) + "\n"
     try:
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_directory(directory, mode=0o700)
         if (directory / "config.json").read_text() == text:
             return
     except FileNotFoundError:

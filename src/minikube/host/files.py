@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from minikube.output.reason import Reason
 def write_durably(path: str | os.PathLike[str], data: bytes | str, *, mode: int = 0o644) -> None:
     """Replace the file's content so that after a crash it holds either the old or the new bytes, whole.
 
-    A symbolic link is followed (people keep their kubeconfig in a dotfiles repository); an existing file keeps its owner.
+    A symbolic link is followed (people keep their kubeconfig in a dotfiles repository); an existing file keeps its owner, and what root
+    makes in somebody's directory belongs to that person.
     """
     target = Path(os.path.realpath(path))
     content = data.encode() if isinstance(data, str) else data
@@ -55,10 +57,29 @@ def cannot_write(path: Path, error: OSError) -> Reason:
     return Reason("HOST_HOME_MKDIR", what)
 
 
+def make_directory(path: Path, *, mode: int = 0o777) -> None:
+    """The directory and those above it; what root makes in somebody's directory belongs to that person."""
+    missing = [path, *path.parents][: next(number for number, place in enumerate((path, *path.parents)) if place.exists())]
+    path.mkdir(parents=True, exist_ok=True, mode=mode)
+    for place in reversed(missing):
+        give(place, like=place.parent)
+
+
+def give(path: Path, *, like: Path) -> None:
+    """Let a file belong to the owner of another; nothing happens unless root does it."""
+    if os.geteuid() == 0:
+        owner = like.stat()
+        os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
+
+
 def _keep_owner(target: Path, descriptor: int) -> None:
+    if os.geteuid() != 0:
+        return
     try:
         before = target.stat()
     except FileNotFoundError:
-        return
-    if os.geteuid() == 0:
-        os.fchown(descriptor, before.st_uid, before.st_gid)
+        before = target.parent.stat()
+        # A directory that anybody may write to says nothing about its files.
+        if before.st_mode & stat.S_ISVTX:
+            return
+    os.fchown(descriptor, before.st_uid, before.st_gid)

@@ -129,13 +129,13 @@ def _wanted(entry: Entry) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def _edit(file: Path, change: Callable[[yaml.MappingNode], bool], *, create: bool) -> bool:
-    from minikube.host.files import cannot_write, write_durably
+    from minikube.host.files import cannot_write, make_directory, write_durably
     from minikube.kubernetes import kubeconfigtree as tree
 
     if not create and not file.exists():
         return False
     try:
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o750)
+        make_directory(file.parent, mode=0o750)
     except OSError as error:
         raise cannot_write(file, error) from error
     with locked(file):

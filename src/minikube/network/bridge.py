@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from ipaddress import IPv4Interface, IPv4Network
 from pathlib import Path
 
+from minikube.host import inotify
 from minikube.host.journal import Change, Journal
 from minikube.host.process import ProcessFailed
 from minikube.network.tools import NetworkTools
@@ -27,6 +28,8 @@ def changes(name: str, subnet: IPv4Network) -> list[Change]:
     before = FORWARDING.read_text().strip()
     if before != "1":
         planned.insert(0, {"kind": "sysctl", "name": "net.ipv4.ip_forward", "before": before, "after": "1"})
+    if watches := inotify.raised():
+        planned.insert(0, {"kind": "sysctl", "name": inotify.SETTING, "before": watches[0], "after": watches[1]})
     return planned
 
 
@@ -45,7 +48,7 @@ def create(tools: NetworkTools, journal: Journal, name: str, subnet: IPv4Network
         for change in planned:
             if change["kind"] == "sysctl":
                 entrust(name, change)
-                _set(FORWARDING, "1")
+                _set(_setting(change), change["after"])
     except (ProcessFailed, OSError) as error:
         raise Reason("IF_DEDICATED_NETWORK", f"the network of this profile could not be made: {error}") from error
 
@@ -76,16 +79,30 @@ def entrust(bridge: str, change: Change) -> None:
 
     A journal belongs to one home; the bridge is there for every home and user, and gone after a reboot, as the setting is.
     """
-    (LINKS / bridge / "ifalias").write_text(f"{change['name']} was {change['before']}")
+    known = {duty["name"]: duty for duty in duties(bridge)}
+    other = known.get(change["name"], change)
+    if other["before"] == change["after"]:  # two changes, one after the other: what it was before both counts
+        change = {**other, "before": change["before"]}
+    elif other["after"] == change["before"]:
+        change = {**change, "before": other["before"]}
+    known[change["name"]] = change
+    text = "; ".join(f"{duty['name']} was {duty['before']} now {duty['after']}" for duty in known.values())
+    (LINKS / bridge / "ifalias").write_text(text)
 
 
-def duty(bridge: str) -> Change | None:
+def duties(bridge: str) -> list[Change]:
     """What is written on a bridge."""
     try:
-        name, _, before = (LINKS / bridge / "ifalias").read_text().strip().partition(" was ")
+        parts = (LINKS / bridge / "ifalias").read_text().strip().split("; ")
     except OSError:
-        return None
-    return {"kind": "sysctl", "name": name, "before": before, "after": "1"} if name == "net.ipv4.ip_forward" and before else None
+        return []
+    found: list[Change] = []
+    for part in parts:
+        name, _, values = part.partition(" was ")
+        before, _, after = values.partition(" now ")
+        if name in ("net.ipv4.ip_forward", inotify.SETTING) and before:
+            found.append({"kind": "sysctl", "name": name, "before": before, "after": after or "1"})
+    return found
 
 
 def leave_setting(change: Change, *, own: str) -> None:
@@ -100,9 +117,13 @@ def leave_setting(change: Change, *, own: str) -> None:
 
 def undo_sysctl(change: Change) -> None:
     """Put a kernel setting back, unless somebody set it to something else since."""
-    setting = Path("/proc/sys") / change["name"].replace(".", "/")
+    setting = _setting(change)
     if setting.read_text().strip() == change["after"]:
         _set(setting, change["before"])
+
+
+def _setting(change: Change) -> Path:
+    return Path("/proc/sys", *change["name"].split("."))
 
 
 def _set(setting: Path, value: str) -> None:

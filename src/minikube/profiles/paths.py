@@ -27,15 +27,18 @@ def home() -> Path:
     return Path(home_text())
 
 
-def store() -> Path:
+def store_text() -> str:
     """Components shared by every profile, home and clone of this user."""
-    from pathlib import Path
-
     configured = os.environ.get("MINIKUBE_STORE", "")
     if configured:
-        return Path(configured).absolute()
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(cache) if cache else Path.home() / ".cache") / "minikube"
+        return _absolute(configured)
+    return _absolute(os.environ.get("XDG_CACHE_HOME", "") or os.path.expanduser("~/.cache")) + "/minikube"  # noqa: PTH111
+
+
+def store() -> Path:
+    from pathlib import Path
+
+    return Path(store_text())
 
 
 def profile_text(profile: str) -> str:

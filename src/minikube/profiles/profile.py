@@ -64,13 +64,13 @@ def load(name: str) -> ClusterConfig | None:
 
 def save(config: ClusterConfig) -> None:
     """Write the profile's configuration so that a crash leaves the old or the new one, keeping keys that only the file has."""
-    from minikube.host.files import cannot_write, write_durably
+    from minikube.host.files import cannot_write, make_directory, write_durably
     from minikube.profiles.clusterconfig import encode
 
     path = config_file(config.Name)
     load(config.Name)  # a damaged file is reported, never overwritten
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_directory(path.parent, mode=0o700)
         previous = path.read_bytes() if path.exists() else b""
     except OSError as error:
         raise cannot_write(path, error) from error

@@ -20,7 +20,7 @@ from minikube.drivers.native.layout import LAYERS
 from minikube.drivers.native.runc import Runc
 from minikube.drivers.values import Limits
 from minikube.host import cgroups
-from minikube.host.files import write_durably
+from minikube.host.files import give, make_directory, write_durably
 from minikube.host.journal import Change, Journal
 from minikube.host.moments import moment
 from minikube.network import bridge, relay, subnets
@@ -47,7 +47,7 @@ class Box:
         _require_root("start")
         facts = self._facts()
         tools = NetworkTools(components.node_image)
-        self.layout.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_directory(self.layout.directory, mode=0o700)
         # A node whose `stop` was cut short is still ending: let it, in order.
         with contextlib.suppress(ControlUnreachable, OSError):
             Control(self.layout.control_socket).shutdown(GRACE)
@@ -101,6 +101,9 @@ class Box:
                     "GUEST_PROVISION", f"the node did not come up: {log.read_text(errors='replace')[-2000:]}", advice=f"See {log}."
                 )
             time.sleep(0.005)
+        # Whoever owns the machine may talk to it; everybody else is kept out by the directory around the socket.
+        for path in (self.layout.control_socket.parent, self.layout.control_socket):
+            give(path, like=self.layout.directory)
 
     def look_after(self) -> None:
         """Bring back what a running node needs on the host and somebody ended."""
@@ -161,8 +164,7 @@ class Box:
     def host_changes(self) -> list[Change]:
         """What the host has been changed in for this machine, and what it is to put back for others that have gone."""
         changes = self.journal.changes() or self._leftovers()
-        inherited = bridge.duty(self.layout.bridge)
-        return [inherited, *changes] if inherited and inherited not in changes else changes
+        return [*(duty for duty in bridge.duties(self.layout.bridge) if duty not in changes), *changes]
 
     def _stop(self, facts: Mapping[str, Any], *, orderly: bool) -> None:
         if not self.journal.changes() and not self._leftovers():
@@ -245,9 +247,8 @@ class Box:
         if leftovers:
             self.journal.record(*leftovers)
         # Settings that other clusters left to this one, also those of other homes, are known only as long as the bridge is there.
-        inherited = bridge.duty(self.layout.bridge)
-        if inherited:
-            self.journal.inherit(inherited)
+        for duty in bridge.duties(self.layout.bridge):
+            self.journal.inherit(duty)
         if not self.journal.changes():
             return
         tools = self._tools(facts)
@@ -272,11 +273,7 @@ class Box:
 
 def _require_root(command: str) -> None:
     if os.geteuid() != 0:
-        raise Reason(
-            "DRV_NEEDS_ROOT",
-            f"the native driver makes namespaces and a network bridge, so {command} needs root rights",
-            advice=f"Run the same command with sudo: sudo -E minikube {command}",
-        )
+        raise Reason("DRV_NEEDS_ROOT", f"the native driver makes namespaces and a network bridge, so {command} needs root rights")
 
 
 def _alive(process: int) -> bool:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 class NativeDriver(Driver):
     name = "none"
     where = "natively on this host"
+    needs_root = True
 
     def __init__(self, machine: str) -> None:
         self.layout = Layout(machine)

@@ -20,7 +20,7 @@ QUESTIONS = (
     Question("cpus", RESOURCES, "Processors", resources.processors, "RSRC_INSUFFICIENT_CORES", quick=False),
     Question("memory", RESOURCES, "Memory", resources.memory, "RSRC_INSUFFICIENT_SYS_MEMORY", quick=False),
     Question("swap", RESOURCES, "Swap", resources.swap, required=False, quick=False),
-    Question("inotify", RESOURCES, "File watches (inotify)", resources.inotify, "HOST_INOTIFY_LIMIT"),
+    Question("inotify", RESOURCES, "File watches (inotify)", resources.inotify_limits, "HOST_INOTIFY_LIMIT"),
     Question("open-files", RESOURCES, "Open files", resources.open_files, required=False, quick=False),
     Question("clock", RESOURCES, "Clock", resources.clock, required=False, quick=False),
     Question("home", STORAGE, "Home directory", storage.home_writable, "HOST_HOME_PERMISSION"),

@@ -6,6 +6,7 @@ import re
 
 from minikube.drivers.checks import Finding, Ground, doubtful, fine, lacking
 from minikube.drivers.native.checks.mounts import mount_of
+from minikube.host import rootrights
 from minikube.host.capabilities import NAMES
 from minikube.host.modules import ABSENT, availability
 
@@ -38,9 +39,13 @@ def system(ground: Ground) -> Finding:
 def root_rights(ground: Ground) -> Finding:
     if ground.user == 0:
         return fine("you are root")
-    return lacking(
-        "the native driver makes namespaces and a network bridge, which needs root", "Run the same command as root: sudo -E minikube start"
-    )
+    found = rootrights.way()
+    if found == rootrights.SUDO:
+        return fine("start, stop and delete get them from sudo")
+    if found == rootrights.PASSWORD:
+        return fine("start, stop and delete get them from sudo, which asks for your password")
+    refused = rootrights.refusal("the native driver makes namespaces and a network bridge, which needs root rights")
+    return lacking(refused.message, refused.advice)
 
 
 def version(ground: Ground) -> Finding:

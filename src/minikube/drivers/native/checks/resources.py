@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import resource
 import time
 from datetime import UTC, datetime
@@ -12,10 +10,9 @@ from pathlib import Path
 from minikube.drivers.checks import Finding, Ground, doubtful, fine, lacking
 from minikube.drivers.native.layout import Layout
 from minikube.drivers.values import MINIMUM_CPUS, MINIMUM_MEMORY_MB
-from minikube.host import resources
+from minikube.host import inotify, resources
 
 LEAST_OPEN_FILES = 8192
-INSTANCES = 22  # of inotify, by the components of one cluster; many systems allow a user 128
 LEAST_WATCHES = 65536
 _DAY = 24 * 3600
 
@@ -48,36 +45,19 @@ def swap(ground: Ground) -> Finding:
     return fine(f"{len(devices)} in use; pods do not use it" if devices else "none")
 
 
-def inotify(ground: Ground) -> Finding:
-    limit = ground.number("/proc/sys/fs/inotify/max_user_instances", 8192)
+def inotify_limits(ground: Ground) -> Finding:
+    limit = inotify.limit(ground.root)
     watches = ground.number("/proc/sys/fs/inotify/max_user_watches", 524288)
     fix = "Run: sudo sysctl -w fs.inotify.max_user_instances=1024 fs.inotify.max_user_watches=524288"
-    clusters = len(list(ground.path("/sys/class/net").glob("mk-????????")))
-    # Counting looks at every open file of the machine: only where it may be close.
-    if limit < (clusters + 2) * INSTANCES and not ground.path(f"/sys/class/net/{Layout(ground.machine).bridge}").exists():
-        left = limit - _instances_in_use(ground)
-        if left < INSTANCES:
-            return lacking(f"{max(left, 0)} of {limit} instances are left for your processes, and a cluster takes {INSTANCES}", fix)
+    # Only root can count, and only root's count; a start raises what is too low if it can.
+    close = ground.user == 0 and inotify.is_close(ground.root) and not inotify.can_raise(ground.root)
+    if close and not ground.path(f"/sys/class/net/{Layout(ground.machine).bridge}").exists():
+        left = inotify.left(ground.root)
+        if left < inotify.INSTANCES:
+            return lacking(f"{left} of {limit} instances are left for your processes, and a cluster takes {inotify.INSTANCES}", fix)
     if watches < LEAST_WATCHES:
         return doubtful(f'{watches} watches for each user: many pods end with "too many open files"', fix)
     return fine(f"{limit} instances, {watches} watches for each user")
-
-
-def _instances_in_use(ground: Ground) -> int:
-    """By processes of this user: the kernel counts for each user."""
-    count = 0
-    for process in ground.path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it may have ended since
-            if process.stat().st_uid == ground.user:
-                count += sum(_leads_to(file) == "anon_inode:inotify" for file in os.scandir(process / "fd"))
-    return count
-
-
-def _leads_to(file: os.DirEntry[str]) -> str:
-    try:
-        return os.readlink(file)  # noqa: PTH115 - there are thousands of them
-    except OSError:
-        return ""
 
 
 def open_files(ground: Ground) -> Finding:

@@ -1,0 +1,174 @@
+"""Any user: `start`, `stop` and `delete` get root rights once, from sudo; the rest runs without; every file belongs to the user."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.host import processes
+from support.minikube import Answer, Minikube, read_until
+from support.people import Somebody, people
+from support.waiting import eventually
+
+SECRET = "swordfish-7351"  # in an address of a proxy, which may hold a password
+# Below machines/<machine>: the node's own, with the owners that its processes gave them.
+NODES_OWN = ("state", "images", "bundle", "runc")
+
+
+class Host:
+    """Two users, and the first one's cluster."""
+
+    def __init__(self, users: dict[str, Somebody]) -> None:
+        self.dev, self.guest = users["dev"], users["guest"]
+        self.cluster = Minikube(self.dev, "minikube")
+        self.command_lines: set[str] = set()
+
+    def with_sudo(self, *words: str) -> Answer:
+        argv = [*self.dev.enter(), "sudo", "-n", *self.dev.program(), *words]
+        done = subprocess.run(argv, env=self.dev.environment, capture_output=True, text=True, timeout=300, check=False)
+        return Answer(done.returncode, done.stdout, done.stderr)
+
+    def not_the_users(self) -> list[str]:
+        """What in dev's home is not dev's, apart from the node's own files."""
+        wrong = []
+        for directory, names, files in os.walk(self.dev.directory):
+            here = Path(directory)
+            if here.parent == self.dev.home / "machines":
+                names[:] = [name for name in names if name not in NODES_OWN]
+            wrong += [str(here / name) for name in (*names, *files) if (here / name).lstat().st_uid != self.dev.uid]
+        return wrong
+
+
+@pytest.fixture(scope="module")
+def host(node_image: Path) -> Iterator[Host]:
+    """Started by `dev`, while everybody's command lines were looked at."""
+    with tempfile.TemporaryDirectory(prefix="mk-people-", dir="/var/tmp") as directory, people(Path(directory)) as users:
+        made = Host(users)
+        made.dev.environment["FTP_PROXY"] = f"http://somebody:{SECRET}@127.0.0.1:9"
+        try:
+            with made.dev.begin("start") as start:
+                while start.poll() is None:
+                    made.command_lines |= _command_lines()
+                assert start.returncode == 0, start.communicate()
+            yield made
+        finally:
+            answer = made.dev.run("delete", "--all", "--purge", timeout=180)
+            subprocess.run(["rm", "-rf", "--one-file-system", f"{directory}/home/dev", f"{directory}/home/guest"], check=True)
+            assert answer.code == 0, answer
+
+
+def _command_lines() -> set[str]:
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            found.add((process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+        except OSError:
+            continue
+    return found
+
+
+def test_without_any_way_to_root_rights(host: Host) -> None:
+    answer = host.guest.run("start")
+    assert answer.code == 57
+    assert "DRV_NEEDS_ROOT" in answer.stderr
+    assert "sudo" in answer.stderr
+    assert sorted(path.name for path in host.guest.home.iterdir()) == ["locks", "logs"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["status"], "apiserver: Running"),
+        (["ip"], "192.168."),
+        (["profile", "list"], "minikube"),
+        (["kubectl", "--", "get", "nodes"], "Ready"),
+        (["ssh", "--", "id"], "uid=0"),
+        (["logs", "-n", "3"], "==> kubelet"),
+        (["status", "--host-changes"], "network bridge"),
+        (["doctor"], "start, stop and delete get them from sudo"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_every_other_command_runs_as_the_user(host: Host, words: list[str], expected: str) -> None:
+    """sudo would leave a mark: it is not even looked for by these."""
+    assert expected in host.cluster.ok(*words)
+
+
+def test_files_go_in_and_out_as_the_user(host: Host) -> None:
+    (host.dev.directory / "word").write_text("precious")
+    os.chown(host.dev.directory / "word", host.dev.uid, host.dev.uid)
+    host.cluster.ok("cp", f"{host.dev.inside}/word", "/var/lib/word")
+    assert host.cluster.ssh("cat /var/lib/word") == "precious"
+
+
+def test_every_file_is_the_users(host: Host) -> None:
+    assert host.not_the_users() == []
+    assert host.dev.kubeconfig.stat().st_uid == host.dev.uid
+
+
+def test_secrets_are_for_the_user_alone(host: Host) -> None:
+    keys = [*host.dev.home.rglob("profiles/**/*.key"), *host.dev.home.glob("*.key"), host.dev.kubeconfig]
+    assert len(keys) > 4
+    assert [str(key) for key in keys if stat.S_IMODE(key.stat().st_mode) != 0o600] == []
+    for line in host.command_lines:
+        assert SECRET not in line
+        assert "PRIVATE KEY" not in line
+    assert any("sudo -n" in line for line in host.command_lines)
+    for log in (host.dev.home / "logs").iterdir():
+        text = log.read_text()
+        assert SECRET not in text
+        assert "PRIVATE KEY" not in text
+
+
+def test_a_second_user_is_told_whose_it_is(host: Host) -> None:
+    host.guest.environment["MINIKUBE_HOME"] = f"{host.dev.inside}/.minikube"
+    try:
+        for words in (["status"], ["start"], ["delete"]):
+            answer = host.guest.run(*words)
+            assert answer.code == 37, answer
+            assert "HOST_HOME_PERMISSION" in answer.stderr + answer.stdout
+            assert "belongs to dev, and you are guest" in answer.stderr + answer.stdout
+    finally:
+        del host.guest.environment["MINIKUBE_HOME"]
+    assert host.cluster.run("status").code == 0
+
+
+def test_sudo_minikube_works_in_the_callers_home(host: Host) -> None:
+    host.dev.environment["KUBECONFIG"] = f"{host.dev.inside}/elsewhere/config"
+    try:
+        assert host.with_sudo("stop").code == 0
+        assert "host: Stopped" in host.cluster.run("status").stdout
+        answer = host.with_sudo("start")
+        assert answer.code == 0, answer
+        host.cluster.kubectl("get", "nodes")
+        assert (host.dev.directory / "elsewhere" / "config").is_file()
+        # What needs no root rights has none, also then.
+        assert host.with_sudo("config", "set", "cpus", "2").code == 0
+        assert "--- dev" in " ".join(f"--- {row}" for row in host.with_sudo("logs", "--audit").stdout.split())
+    finally:
+        del host.dev.environment["KUBECONFIG"]
+    assert host.not_the_users() == []
+
+
+def test_ctrl_c_leaves_the_users_files_to_the_user(host: Host) -> None:
+    host.cluster.ok("stop")
+    start = host.cluster.begin("start")
+    read_until(start, "Preparing Kubernetes", seconds=60)
+    os.killpg(start.pid, signal.SIGINT)
+    _, errors = start.communicate(timeout=60)
+    assert start.returncode == 11, errors
+    assert host.not_the_users() == []
+    assert host.cluster.run("status").code != 37
+
+
+def test_the_user_deletes_it_all(host: Host) -> None:
+    host.cluster.ok("delete")
+    eventually(lambda: processes(host.cluster) == [])
+    assert list((host.dev.home / "machines").iterdir()) == []
+    assert list((host.dev.home / "profiles").iterdir()) == []
