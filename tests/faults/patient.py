@@ -27,14 +27,14 @@ class Patient(Minikube):
             {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"}, "data": {"word": self.word}}, manifests.claim("kept")
         )
         self.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", "pvc/kept", "--timeout=60s")
-        self.ssh(f"echo {self.word} > {self._volume()}/word && sync")
+        self.ssh(f"echo {self.word} > {self.volume()}/word && sync")
 
     def lost(self) -> list[str]:
         """What was entrusted to the cluster and is no longer there."""
         found = []
         if self.get("configmap", "kept")["data"]["word"] != self.word:
             found.append("ConfigMap")
-        if self.ssh(f"cat {self._volume()}/word").strip() != self.word:
+        if self.ssh(f"cat {self.volume()}/word").strip() != self.word:
             found.append("file in a volume")
         return found
 
@@ -73,6 +73,6 @@ class Patient(Minikube):
                 continue
         return found
 
-    def _volume(self) -> str:
+    def volume(self) -> str:
         volume = self.get("pvc", "kept")["spec"]["volumeName"]
         return str(self.get("pv", volume)["spec"]["hostPath"]["path"])

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
+import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 # `make faults` sets both; without them every fault of the short form is tried once, and the table is only printed.
 RUNS = int(os.environ.get("FAULT_RUNS", "0"))
 FILE = os.environ.get("FAULT_TABLE", "")
+# On a busy machine: how many of the variants of each fault are tried, chosen anew each time. All of them, unless it is set.
+SAMPLE = int(os.environ.get("FAULT_SAMPLE", "0"))
+
+
+def sampled(variants: Sequence[str]) -> list[str]:
+    return random.sample(variants, min(SAMPLE, len(variants))) if SAMPLE else list(variants)
 
 
 class Table:

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 from e2e.conftest import fresh_name
-from support import nameserver
+from support import manifests, nameserver
 from support.minikube import Minikube
+from support.testimages import build_test_images
 from support.waiting import eventually
 from support.world import World, world
 
@@ -69,6 +70,19 @@ def test_a_name_that_only_a_loopback_resolver_knows(guest: Guest) -> None:
         assert ADDRESS in guest.ssh(f"nslookup -vc {ONLY_HERE} 10.96.0.10 || nslookup {ONLY_HERE}")
         logs = guest.kubectl("-n", "kube-system", "logs", "deployment/coredns")
         assert "Loop" not in logs
+
+
+def test_a_pod_finds_it_too(guest: Guest, tmp_path: Path) -> None:
+    with TABLE.run("resolver on 127.0.0.1, asked by a pod"):
+        guest.ssh("ctr -n k8s.io images import -", input=build_test_images(tmp_path, node_image=guest.host.image).read_bytes())
+        guest.apply(manifests.pod("asker"))
+        guest.kubectl("wait", "--for=condition=Ready", "pod/asker", "--timeout=90s")
+        eventually(lambda: ADDRESS in guest.kubectl("exec", "asker", "--", "nslookup", ONLY_HERE), seconds=60)
+        # As programs do it, through the C library: with search domains, by resolv.conf.
+        assert "search default.svc.cluster.local svc.cluster.local cluster.local corp.test" in guest.kubectl(
+            "exec", "asker", "--", "cat", "/etc/resolv.conf"
+        )
+        guest.kubectl("delete", "pod", "asker", "--now")
 
 
 def test_the_relay_listens_in_the_node_only(guest: Guest) -> None:
@@ -127,15 +141,27 @@ def test_the_last_cluster_to_leave_puts_forwarding_back(guest: Guest) -> None:
     host = guest.host
     assert host.read(FORWARDING) == "1"
     with TABLE.run("forwarding set by one home, last used by another"):
-        other = Minikube(World(host.directory / "other", host.keeper, host.image), fresh_name())
-        other.place.directory.mkdir()
-        other.place.environment["MINIKUBE_DIE_AT"] = "create the box:after"
-        assert other.run("start").code == -signal.SIGKILL
-        del other.place.environment["MINIKUBE_DIE_AT"]
+        other = begun(host, "other")
         guest.ok("delete")
         assert host.read(FORWARDING) == "1"
         assert "net.ipv4.ip_forward" in other.ok("status", "--host-changes")
         other.ok("delete")
         assert host.read(FORWARDING) == "0"
+    with TABLE.run("Docker comes while forwarding is on, and stays"):
+        last = begun(host, "last")
+        host.tool("ip", "link", "add", "docker0", "type", "bridge")
+        last.ok("delete")
+        assert host.read(FORWARDING) == "1"
     assert "mk-" not in host.tool("ip", "link")
     assert guest.relay() == []
+
+
+def begun(host: World, name: str) -> Minikube:
+    """A cluster in a home of its own that has come as far as its network."""
+    cluster = Minikube(World(host.directory / name, host.keeper, host.image), fresh_name())
+    cluster.place.directory.mkdir()
+    cluster.place.environment["MINIKUBE_DIE_AT"] = "create the box:after"
+    assert cluster.run("start").code == -signal.SIGKILL
+    del cluster.place.environment["MINIKUBE_DIE_AT"]
+    assert host.read(FORWARDING) == "1"
+    return cluster

@@ -160,9 +160,14 @@ class Boot:
         self.late = {path: theirs[path] for path in usersfiles.put(self.node, theirs)}
         usersfiles.trust(self.node, self.report.warning)
         if self._database_is_new():
-            self.node.put(
-                {f"{SEED_DIRECTORY}/{number}.json": File(body.encode()) for number, body in enumerate(transactions(self.components.seed))}
-            )
+            self._begin_database()
+
+    def _begin_database(self) -> None:
+        seed = {f"{SEED_DIRECTORY}/{number}.json": File(body.encode()) for number, body in enumerate(transactions(self.components.seed))}
+        if self.node.read(REGISTERED):
+            self.report.warning(f'The database of "{self.config.Name}" is gone: it starts empty. Files in volumes are still there.')
+            seed[REGISTERED] = File(b"")  # every object has to be made again
+        self.node.put(seed)
 
     def start_node(self) -> None:
         self.report.step("Booting control plane", "Booting up control plane ...", style="sub")

@@ -12,6 +12,7 @@ from minikube.host import inotify
 from minikube.host.journal import Change, Journal
 from minikube.host.process import ProcessFailed
 from minikube.network.tools import NetworkTools
+from minikube.output.debuglog import debug
 from minikube.output.reason import Reason
 
 LINKS = Path("/sys/class/net")
@@ -112,7 +113,19 @@ def leave_setting(change: Change, *, own: str) -> None:
             with suppress(OSError):
                 entrust(other, change)
                 return
+        if change["name"] == "net.ipv4.ip_forward" and (relying := networks_of_others()):
+            debug(f"{change['name']} stays {change['after']}: {', '.join(relying)} may rely on it by now")
+            return
         undo_sysctl(change)
+
+
+def networks_of_others() -> list[str]:
+    """Bridges of other programs that packets are routed to and from: those without a network card in them.
+
+    Docker, libvirt or Podman, started while forwarding was on, found it as they need it, did nothing and will not look again.
+    """
+    bridges = [path.parent for path in LINKS.glob("*/bridge") if not path.parent.name.startswith("mk-")]
+    return sorted(path.name for path in bridges if not any((LINKS / port.name / "device").exists() for port in path.glob("brif/*")))
 
 
 def undo_sysctl(change: Change) -> None:

@@ -73,11 +73,18 @@ class Box:
         (self.layout.bundle / "config.json").write_text(json.dumps(specification))
 
     def fill(self) -> None:
-        target = self.layout.state("var/lib/containerd")
+        prepared, target = Path(self._facts()["prepared_store"]), self.layout.state("var/lib/containerd")
+        layers = self.layout.images / LAYERS.lstrip("/")
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
-            layers = self.layout.images / LAYERS.lstrip("/")
-            clone_store(Path(self._facts()["prepared_store"]), target, layers=layers, seen_at=LAYERS)
+            clone_store(prepared, target, layers=layers, seen_at=LAYERS)
+        elif not layers.exists():
+            # Somebody removed them. The store stays: images that the user brought are in it.
+            spare, fresh = target.with_name("containerd.spare"), layers.with_name("layers.unfinished")
+            shutil.rmtree(spare, ignore_errors=True)
+            clone_store(prepared, spare, layers=fresh, seen_at=LAYERS)
+            fresh.rename(layers)
+            shutil.rmtree(spare)
 
     def start(self, metadata: Mapping[str, Any]) -> None:
         facts = self._facts()

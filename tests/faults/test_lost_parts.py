@@ -1,0 +1,64 @@
+"""Parts of a stopped machine that somebody removed: `start` makes them again, and what was not removed is not lost."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from faults.patient import Patient
+from faults.table import RUNS, TABLE
+
+# Everything of a machine that can be made again from the rest.
+PARTS = (
+    "native.json",
+    "bundle",
+    "images",
+    "runc",
+    "run",
+    "config.json",
+    "state/etc",
+    "state/var/lib/minikube/certs",
+    "state/var/lib/kubelet",
+    "state/var/lib/containerd",
+    "state/var/log",
+    "state/opt",
+)
+
+
+def remove(patient: Patient, part: str) -> None:
+    victim = patient.machine / part
+    if victim.is_dir():
+        shutil.rmtree(victim)
+    else:
+        victim.unlink()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", PARTS)
+def test_start_makes_it_again(patient: Patient, part: str) -> None:
+    for _ in range(RUNS):
+        with TABLE.run(f"{part} removed from a stopped machine, then start"):
+            patient.start()
+            patient.ok("stop")
+            remove(patient, part)
+            patient.start()
+            assert patient.lost() == []
+            assert patient.run("status").code == 0
+
+
+@pytest.mark.long
+def test_a_lost_database_is_said_and_the_cluster_is_whole(patient: Patient) -> None:
+    """What was in it is gone with it; volumes are files of their own."""
+    with TABLE.run("etcd's directory removed from a stopped machine, then start"):
+        patient.start()
+        volume = patient.volume()
+        patient.ok("stop")
+        remove(patient, "state/var/lib/minikube/etcd")
+        answer = patient.run("start", timeout=300)
+        assert answer.code == 0, answer
+        assert "is gone: it starts empty" in answer.stdout + answer.stderr
+        assert patient.run("status").code == 0
+        assert patient.ssh(f"cat {volume}/word").strip() == patient.word
+        patient.write_word()
+        assert patient.lost() == []
