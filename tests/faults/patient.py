@@ -9,6 +9,10 @@ from support import host, manifests
 from support.minikube import Answer, Minikube, Place
 from support.waiting import eventually
 
+from faults.table import TABLE
+
+INTERRUPTED = 11  # upstream's exit code for it
+
 
 class Patient(Minikube):
     """A profile with a ConfigMap and a file in a volume."""
@@ -76,3 +80,13 @@ class Patient(Minikube):
     def volume(self) -> str:
         volume = self.get("pvc", "kept")["spec"]["volumeName"]
         return str(self.get("pv", volume)["spec"]["hostPath"]["path"])
+
+
+def interrupt(patient: Patient, command: str, at: str) -> None:
+    """One line, the documented exit code, no traceback; a command that is over first has simply succeeded."""
+    with TABLE.run(f"Ctrl-C in {command}: {at.partition(':')[0]}"):
+        answer = patient.ends(command, at)
+        assert "Traceback" not in answer.stdout + answer.stderr, answer
+        if answer.code:
+            assert answer.code == INTERRUPTED, answer
+            assert answer.stderr.strip().splitlines()[-1].startswith("Interrupted. "), answer

@@ -7,7 +7,7 @@ import secrets
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -40,12 +40,13 @@ def small_disk(directory: Path, *, size: str, options: str = "") -> Iterator[Pat
 
 
 def fill(directory: Path) -> None:
+    """To the last byte."""
     descriptor = os.open(directory / "ballast", os.O_WRONLY | os.O_CREAT)
-    try:
-        while True:
-            os.write(descriptor, secrets.token_bytes(4096))
-    except OSError:
-        os.close(descriptor)
+    for size in (1 << 20, 4096, 1):
+        with suppress(OSError):
+            while True:
+                os.write(descriptor, bytes(size))
+    os.close(descriptor)
 
 
 def test_a_home_without_a_byte_to_spare(patient: Patient, tmp_path: Path) -> None:

@@ -7,11 +7,10 @@ import signal
 
 import pytest
 
-from faults.patient import Patient
+from faults.patient import Patient, interrupt
 from faults.table import RUNS, TABLE, sampled
 
 KILLED = -signal.SIGKILL
-INTERRUPTED = 11
 # The short form: where the most is half done.
 SHORT_START = ("create the box:after", "start the node:40", "create objects:before")
 
@@ -69,9 +68,12 @@ def test_ctrl_c_at_every_moment(patient: Patient) -> None:
         for moment in starts:
             interrupt(patient, "start", f"{moment}:before:SIGINT")
         patient.start()
+        # Each goes on where the last one was interrupted.
         for moment in stops:
             interrupt(patient, "stop", f"{moment}:before:SIGINT")
-            patient.start()
+        patient.ok("stop")
+        assert patient.leaks() == []
+        patient.start()
         assert patient.lost() == []
 
 
@@ -94,13 +96,3 @@ def kill_stop(patient: Patient, at: str) -> None:
         assert patient.leaks() == []
         patient.start()
         assert patient.lost() == []
-
-
-def interrupt(patient: Patient, command: str, at: str) -> None:
-    """One line, the documented exit code, no traceback; a command that is over first has simply succeeded."""
-    with TABLE.run(f"Ctrl-C in {command}: {at.partition(':')[0]}"):
-        answer = patient.ends(command, at)
-        assert "Traceback" not in answer.stdout + answer.stderr, answer
-        if answer.code:
-            assert answer.code == INTERRUPTED, answer
-            assert answer.stderr.strip().splitlines()[-1].startswith("Interrupted. "), answer

@@ -8,7 +8,7 @@ import signal
 import pytest
 from e2e.conftest import fresh_name
 
-from faults.patient import Patient
+from faults.patient import Patient, interrupt
 from faults.table import RUNS, TABLE, sampled
 
 KILLED = -signal.SIGKILL
@@ -35,6 +35,17 @@ def test_delete_killed_at_every_moment(patient: Patient) -> None:
         for moment in MOMENTS:
             for when in sampled(["before", str(random.randrange(1, 100)), "after"]):
                 kill_delete(patient, f"{moment}:{when}", random.choice(("delete", "start")))
+
+
+@pytest.mark.long
+def test_delete_interrupted_at_every_moment(patient: Patient) -> None:
+    doomed = Patient(patient.place, fresh_name(), patient.image)
+    doomed.start()
+    # Each goes on where the last one was interrupted.
+    for moment in MOMENTS:
+        interrupt(doomed, "delete", f"{moment}:before:SIGINT")
+    assert doomed.run("delete").code == 0
+    assert doomed.leaks() == []
 
 
 @pytest.mark.long

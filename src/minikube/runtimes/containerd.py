@@ -35,6 +35,8 @@ state = "/run/containerd"
 disabled_plugins = [
 {disabled}
 ]
+# Without it containerd would go on, of no use to the kubelet; so it ends, says why, and the supervisor tries again.
+required_plugins = ["io.containerd.grpc.v1.cri"]
 
 [grpc]
   address = "/run/containerd/containerd.sock"
