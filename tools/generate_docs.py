@@ -46,6 +46,7 @@ ENVIRONMENT = {
     "LANG": "Likewise.",
     "DOCKER_HOST": "Where docker is asked for images when its program is not there; `unix://` addresses only.",
     "NO_COLOR": "If set, no colour.",
+    "SOURCE_DATE_EPOCH": "The time that `sbom` writes into its document, in seconds since 1970: two runs give the same bytes.",
     "SHELL": "Your shell, for the scripts of `docker-env` and `podman-env`.",
     "MINIKUBE_ACTIVE_DOCKERD": "Set by `docker-env` for your shell; `status` says so.",
     "MINIKUBE_ACTIVE_PODMAN": "Set by `podman-env` for your shell; `status` says so.",

@@ -13,7 +13,17 @@ from minikube.output.reason import Reason
 from minikube.profiles.paths import store
 
 _NAMES = ("license", "licence", "copying", "notice", "copyright", "patents")
-_PACKAGES = ("cryptography", "msgspec", "PyYAML", "urllib3")
+PACKAGES = ("cryptography", "msgspec", "PyYAML", "urllib3")
+# By words that no other licence has.
+_KNOWN = {
+    "Apache-2.0": ("apache license", "version 2.0, january 2004"),
+    "BSD-2-Clause": ("redistribution and use in source and binary forms", "redistributions in binary form must"),
+    "BSD-3-Clause": ("redistribution and use in source and binary forms", "endorse or promote products derived from"),
+    "ISC": ("permission to use, copy, modify, and", "distribute this software for any purpose with or without fee"),
+    "MIT": ("permission is hereby granted, free of charge, to any person obtaining a copy",),
+    "MPL-2.0": ("mozilla public license", "version 2.0"),
+    "Unlicense": ("this is free and unencumbered software released into the public domain",),
+}
 _OWN = Path(__file__).parents[3] / "LICENSE"
 _INDEX = """\
 What is here, and what is not:
@@ -47,7 +57,7 @@ def gather(directory: Path) -> Gathered:
     directory.mkdir(parents=True, exist_ok=True)
     if _OWN.exists():
         _copy([_OWN], directory / "minikube")
-    packages = sum(_package(name, directory / "python" / name) for name in _PACKAGES)
+    packages = sum(_package(name, directory / "python" / name) for name in PACKAGES)
     written = sum(_copy(_licences(source), directory / name) for name, source in modules)
     (directory / "README").write_text(_INDEX.format(kubernetes=versions.kubernetes), encoding="utf-8")
     return Gathered(written, packages)
@@ -55,11 +65,26 @@ def gather(directory: Path) -> Gathered:
 
 def _modules(versions: catalogue.VersionSet) -> Iterator[tuple[str, Path]]:
     """Module and version, and where Go keeps its source: only what is compiled in is there."""
-    cache = store() / "go" / "mod"
     wanted = {entry for component in go_components(versions) for entry in required(component.wrapper / "go.mod")}
     for module, version in sorted(wanted):
-        escaped = "".join(f"!{letter.lower()}" if letter.isupper() else letter for letter in f"{module}@{version}")
-        yield f"{module}@{version}", cache / escaped
+        yield f"{module}@{version}", module_source(module, version)
+
+
+def module_source(module: str, version: str) -> Path:
+    """Where Go keeps the source of a module, if it was compiled on this machine."""
+    escaped = "".join(f"!{letter.lower()}" if letter.isupper() else letter for letter in f"{module}@{version}")
+    return store() / "go" / "mod" / escaped
+
+
+def licence_of(source: Path) -> str:
+    """The SPDX name of what the licence files of a directory say; empty if there are none, or none that is known."""
+    if not source.is_dir():
+        return ""
+    texts = [" ".join(path.read_text(errors="replace").lower().split()) for path in _licences(source)]
+    found = {name for text in texts for name, words in _KNOWN.items() if all(word in text for word in words)}
+    if "BSD-3-Clause" in found:
+        found.discard("BSD-2-Clause")
+    return " AND ".join(sorted(found))
 
 
 def required(file: Path) -> Iterator[tuple[str, str]]:

@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "version": ("Troubleshooting Commands", "version", "Print the version of minikube"),
     "options": ("Troubleshooting Commands", "about", "Show a list of global command-line options (applies to all commands)."),
     "license": ("Troubleshooting Commands", "about", "Outputs the licenses of dependencies to a directory"),
+    "sbom": ("Troubleshooting Commands", "sbom", "Prints the bill of materials of a cluster (SPDX)"),
     "completion": ("Other Commands", "completion", "Generate command completion for a shell"),
     "help": ("Other Commands", "about", "Help about any command"),
     "generate-docs": ("", "about", "Populates the specified folder with documentation in markdown about minikube"),
