@@ -12,10 +12,10 @@ import pytest
 from support import manifests
 from support.minikube import Minikube, Place
 from support.smallbundle import key_pair
-from support.testimages import BUSYBOX, build_test_images
+from support.testimages import BUSYBOX, HTTP, build_test_images
 from support.world import World, world
 
-from e2e.conftest import fresh_name, not_ready
+from e2e.conftest import Cluster, fresh_name, not_ready
 
 ELSEWHERE = 'NAME="Void"\nID=void\nPRETTY_NAME="Void Linux"\n'
 
@@ -27,12 +27,12 @@ def directory() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def bundle(place: Place, node_image: Path, directory: Path) -> Path:
-    """Made on this machine, with an image of the user's, and signed."""
+def bundle(cluster: Cluster, node_image: Path, directory: Path) -> Path:
+    """Made on this machine, with images of the user's from a file and from a cluster, and signed."""
     key_pair(directory)
     images = build_test_images(directory, node_image=node_image)
-    words = ("--image", str(images), "--sign", str(directory / "key"), "-o", str(directory / "bundle.tar"))
-    answer = place.run("bundle", "create", *words, timeout=300)
+    words = (f"--image={images}", f"--image={BUSYBOX}", f"--sign={directory / 'key'}", f"--output={directory / 'bundle.tar'}")
+    answer = cluster.place.run("bundle", "create", "-p", cluster.profile, *words, timeout=300)
     assert answer.code == 0, answer
     images.unlink()
     return directory / "bundle.tar"
@@ -83,5 +83,5 @@ def test_what_is_in_it(bundle: Path, place: Place, directory: Path) -> None:
     found = json.loads(answer.stdout)
     assert found["kubernetes"] == ["v1.37.1"]
     assert found["verifiedAs"] == "alice@example.com"
-    assert BUSYBOX in found["images"][0]["names"]
+    assert [set(image["names"]) for image in found["images"]] == [{BUSYBOX, HTTP}, {BUSYBOX}]
     assert {"node-image", "node-binaries", "kubernetes-v1.37.1"} <= {entry["name"] for entry in found["entries"]}

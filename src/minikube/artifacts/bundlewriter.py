@@ -6,19 +6,19 @@ import contextlib
 import gzip
 import hashlib
 import io
-import json
 import os
 import re
 import stat
 import tarfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import BinaryIO, NamedTuple, cast
 
 from minikube import __version__
 from minikube.artifacts import sealing
 from minikube.artifacts.bundleformat import BLOBS, FORMAT, IMAGE_FILE, MANIFEST, SIGNATURE, Entry, File, Image, Manifest, encode
 from minikube.artifacts.gocomponents import goarch
+from minikube.artifacts.imagearchive import NotAnImage, opened
 from minikube.artifacts.store import Recipe, Store
 from minikube.host.files import cannot_write
 from minikube.output.progress import Progress, Task
@@ -80,32 +80,14 @@ def write(path: Path, content: Content, progress: Progress, *, sign: Callable[[b
 
 
 def image_names(archive: Path) -> list[str]:
-    """The images in a `docker save` or OCI archive; a reason if it is neither."""
+    """The images in an archive; a reason if it is none."""
     try:
-        with tarfile.open(archive) as tar:
-            members = tar.getnames()
-            if "manifest.json" in members:
-                return [name for image in _read(tar, "manifest.json") for name in image.get("RepoTags") or []]
-            if "index.json" in members:
-                notes = [manifest.get("annotations", {}) for manifest in _read(tar, "index.json")["manifests"]]
-                keys = ("io.containerd.image.name", "org.opencontainers.image.ref.name")
-                return [name for note in notes if (name := next((note[key] for key in keys if key in note), ""))]
-    except FileNotFoundError:
+        with opened(archive) as images:
+            return [name for image in images for name in image.names]
+    except (NotAnImage, OSError, ValueError) as error:
         raise Reason(
-            "HOST_PATH_MISSING", f"there is no {archive}", advice="--image takes an archive: docker save -o image.tar NAME"
+            "MK_USAGE", f"{archive} is not an archive of images: {error}", advice="Write one with: docker save -o image.tar NAME"
         ) from None
-    except (OSError, tarfile.TarError, ValueError, KeyError, AttributeError, TypeError, EOFError) as error:
-        raise _no_archive(archive, str(error)) from None
-    raise _no_archive(archive, "it has neither manifest.json nor index.json")
-
-
-def _no_archive(archive: Path, why: str) -> Reason:
-    return Reason("MK_USAGE", f"{archive} is not an archive of images: {why}", advice="Write one with: docker save -o image.tar NAME")
-
-
-def _read(tar: tarfile.TarFile, name: str) -> Any:
-    member = tar.extractfile(name)
-    return json.load(member) if member else {}
 
 
 def _entry(recipe: Recipe, store: Store, inodes: dict[tuple[int, int], int], sources: dict[str, Path]) -> Entry:

@@ -25,10 +25,11 @@ def _create(call: Call) -> None:
     versions = {found.kubernetes: found for found in map(version_set, settings.get("kubernetes-version") or [""])}
     path = bundles.create(
         list(versions.values()),
-        [Path(name) for name in settings.get("image")],
-        Path(settings.get("output")) if settings.get("output") else None,
-        Path(settings.get("sign")) if settings.get("sign") else None,
         call.report,
+        images=settings.get("image"),
+        output=Path(settings.get("output")) if settings.get("output") else None,
+        key=Path(settings.get("sign")) if settings.get("sign") else None,
+        profile=settings.profile,
     )
     size = f"{path.stat().st_size / 1e6:.0f}"
     call.report.info(f"{path} ({size} MB) has everything for Kubernetes {', '.join(versions)}", style="check")
@@ -126,7 +127,12 @@ COMMANDS = {
                 _create,
                 flags=(
                     Flag("kubernetes-version", "strings", help="Versions of Kubernetes to put in; the default one if left out."),
-                    Flag("image", "stringArray", help="An archive with images of your own (docker save), loaded at start. Repeatable."),
+                    Flag(
+                        "image",
+                        "stringArray",
+                        help="An image of your own, loaded at start: an archive (docker save), or a name that docker, podman or the "
+                        "cluster knows. Repeatable.",
+                    ),
                     Flag("output", short="o", help="The file to write. Compressed if its name ends in .gz."),
                     Flag("sign", help="Sign with this SSH private key."),
                 ),

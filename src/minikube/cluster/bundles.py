@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from minikube import __version__
-from minikube.artifacts import bundlewriter, catalogue, sshsig
+from minikube.artifacts import bundlewriter, catalogue, imagedaemons, sshsig
 from minikube.artifacts.assembly import component_recipes, missing_components, provide_components
 from minikube.artifacts.bundleformat import IMAGE_FILE, NAMESPACE, Manifest, refuse_foreign
 from minikube.artifacts.bundleimport import Imported, import_bundle
 from minikube.artifacts.bundlereader import Bundle, open_bundle
 from minikube.artifacts.catalogue import VersionSet
 from minikube.artifacts.gocomponents import goarch
+from minikube.artifacts.imagenames import file_name, full_name
 from minikube.artifacts.store import Store
+from minikube.cluster import images as clusterimages
+from minikube.cluster.imageloading import load_archive
 from minikube.drivers.base import Node
 from minikube.output.progress import Progress
 from minikube.output.reason import Reason
@@ -35,20 +40,21 @@ class Inspected(NamedTuple):
     """Who signed it, if that was to be verified."""
 
 
-def create(versions: Sequence[VersionSet], archives: Sequence[Path], output: Path | None, key: Path | None, report: Report) -> Path:
+def create(
+    versions: Sequence[VersionSet], report: Report, *, images: Sequence[str], output: Path | None, key: Path | None, profile: str
+) -> Path:
     """Write a bundle with everything of these versions, made first where it is missing."""
     names = [version.kubernetes for version in versions]
     path = output or Path(f"minikube-{'-'.join(names)}-{goarch()}.tar")
     if not path.absolute().parent.is_dir():
         raise Reason("HOST_PATH_MISSING", f"there is no directory {path.absolute().parent}")
-    for archive in archives:
-        bundlewriter.image_names(archive)  # refused before minutes of work
     store = Store()
-    for version in versions:
-        provide_components(version, report.progress)
-    recipes = [recipe for version in versions for recipe in component_recipes(version, store)]
-    content = bundlewriter.gather(recipes, archives, names, store)
-    bundlewriter.write(path, content, report.progress, sign=None if key is None else lambda data: sshsig.sign(data, key, NAMESPACE))
+    with _archives(images, profile, report) as archives:
+        for version in versions:
+            provide_components(version, report.progress)
+        recipes = [recipe for version in versions for recipe in component_recipes(version, store)]
+        content = bundlewriter.gather(recipes, archives, names, store)
+        bundlewriter.write(path, content, report.progress, sign=None if key is None else lambda data: sshsig.sign(data, key, NAMESPACE))
     return path
 
 
@@ -111,7 +117,7 @@ class StartBundle:
             content = store.entry(image.entry, image.digest)
             if content is None:
                 raise Reason("GUEST_IMAGE_LOAD", f"{image.entry} is not in the store", advice="Import the bundle again.")
-            load_archive(node, content / IMAGE_FILE)
+            load_archive(node, content / IMAGE_FILE, report.progress, label=image.entry)
 
 
 def start_bundle(settings: Settings) -> StartBundle | None:
@@ -120,11 +126,45 @@ def start_bundle(settings: Settings) -> StartBundle | None:
     return StartBundle(settings) if settings.get("bundle") else None
 
 
-def load_archive(node: Node, archive: Path) -> None:
-    """Import an archive of images into a running node."""
-    result = node.run(["ctr", "--namespace=k8s.io", "images", "import", "-"], input=archive.read_bytes(), timeout=600)
-    if result.code:
-        raise Reason("GUEST_IMAGE_LOAD", f"{archive} cannot be loaded: {result.stderr.decode(errors='replace').strip()[-1000:]}")
+@contextlib.contextmanager
+def _archives(images: Sequence[str], profile: str, report: Report) -> Iterator[list[Path]]:
+    """An archive for each image: the file itself, or written from docker, podman or the profile's own cluster."""
+    with tempfile.TemporaryDirectory(prefix="minikube-bundle-") as scratch:
+        found = []
+        for number, image in enumerate(images):
+            archive = Path(image)
+            if not archive.is_file():
+                archive = Path(scratch, str(number), _file_name(image))
+                archive.parent.mkdir()
+                _save(image, archive, profile, report)
+            bundlewriter.image_names(archive)  # refused before minutes of work
+            found.append(archive)
+        yield found
+
+
+def _file_name(image: str) -> str:
+    try:
+        return file_name(full_name(image)).rpartition("/")[2]
+    except ValueError as error:
+        raise Reason(
+            "HOST_PATH_MISSING",
+            f"there is no file {image}, and {error}",
+            advice="--image takes an archive, or the name of an image: docker save -o image.tar NAME",
+        ) from None
+
+
+def _save(image: str, archive: Path, profile: str, report: Report) -> None:
+    try:
+        imagedaemons.save(image, archive)
+    except imagedaemons.NoSuchImage as error:
+        try:
+            clusterimages.save(profile, image, str(archive), report)
+        except Reason as reason:
+            raise Reason(
+                "HOST_PATH_MISSING",
+                f"{image} is neither a file nor an image of this machine ({error}), nor is it in a cluster: {reason.message}",
+                advice=f"Write it to a file first: docker save -o image.tar {image}",
+            ) from None
 
 
 def _verified(bundle: Bundle, trusted: Path | None) -> sshsig.Signer | None:
