@@ -46,6 +46,30 @@ def _reload(call: Call) -> None:
     reload(call.report)
 
 
+def _prune(call: Call) -> None:
+    from minikube.cli.imagelist import human_size
+    from minikube.cli.table import boxed
+    from minikube.cluster import pruning
+    from minikube.output import console
+
+    settings, report = call.settings, call.report
+    items = pruning.survey(report, everything=bool(settings.get("all")))
+    rows = [[item.what, human_size(item.bulk.size), ", ".join(item.needed_for) or "can go"] for item in items]
+    print(boxed(["WHAT", "SIZE", "NEEDED FOR"], rows), end="")
+    going = [item for item in items if not item.needed_for]
+    if not going:
+        report.info("Nothing can go", style="check")
+        return
+    space = human_size(pruning.would_free(items))
+    if settings.get("dry-run"):
+        report.info(f"{space} would come free", style="notice")
+        return
+    if not settings.get("yes") and not console.confirmed(f"Remove what can go ({space})?"):
+        report.info("Nothing was removed", style="notice")
+        return
+    report.info(f"{human_size(pruning.prune(items, report))} freed", style="deleting")
+
+
 COMMANDS = {
     "cache": Command(
         "cache",
@@ -78,6 +102,22 @@ COMMANDS = {
                 flags=(Flag("format", default=_FORMAT, help="Go template for each image: {{.CacheImage}}."),),
                 max_arguments=0,
                 examples=("minikube cache list",),
+            ),
+            Command(
+                "prune",
+                "Remove components and images that nothing uses",
+                _prune,
+                flags=(
+                    Flag("dry-run", "bool", help="Only say what is there, who needs it, and what would go."),
+                    Flag("yes", "bool", short="y", help="Do not ask."),
+                    Flag(
+                        "all", "bool", help="Keep only what clusters of this home use, and what runs; the rest is made again when needed."
+                    ),
+                ),
+                max_arguments=0,
+                details="Shows the components and caches on this machine with their sizes and what needs them, and removes the rest after "
+                "asking. What a cluster uses, running or stopped, is never removed.",
+                examples=("minikube cache prune --dry-run", "minikube cache prune --yes"),
             ),
             Command(
                 "reload",

@@ -67,6 +67,16 @@ def is_terminal(stream: TextIO) -> bool:
         return False
 
 
+def confirmed(question: str) -> bool:
+    """Whether the person at the terminal says yes; nobody there is a no that says how to go on."""
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
+        from minikube.output.reason import Reason
+
+        raise Reason("MK_USAGE", f"{question} There is nobody to ask.", advice="Add --yes.")
+    print(f"{question} [y/N] ", end="", flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def forgiving() -> None:
     """Names and paths that are not UTF-8 are shown escaped instead of ending the command."""
     for stream in (sys.stdout, sys.stderr):
