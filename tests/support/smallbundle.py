@@ -58,13 +58,13 @@ def archive(directory: Path) -> Path:
     return path
 
 
-def make(directory: Path, name: str = "bundle.tar", *, images: bool = True, sign: Any = None) -> Path:
+def make(directory: Path, name: str = "bundle.tar", *, version: str = VERSION, sign: Any = None) -> Path:
     """A bundle of the small store, with an image of the user's."""
     store = Store(directory / "made-in")
     made = recipes(store)
     for recipe in made:
         store.provide(recipe, silent())
-    content = bundlewriter.gather(made, [archive(directory)] if images else [], [VERSION], store)
+    content = bundlewriter.gather(made, [archive(directory)], [version], store)
     bundlewriter.write(directory / name, content, silent(), sign=sign)
     return directory / name
 

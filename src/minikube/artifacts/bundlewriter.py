@@ -68,7 +68,7 @@ def write(path: Path, content: Content, progress: Progress, *, sign: Callable[[b
         if signature:
             _add(tar, SIGNATURE, len(signature), io.BytesIO(signature))
         for digest, size in blobs.items():
-            with content.sources[digest].open("rb") as source:
+            with _readable(content.sources[digest]) as source:
                 checked = _Checked(source, task)
                 _add(tar, BLOBS + digest, size, cast("BinaryIO", checked))
             if checked.digest.hexdigest() != digest:
@@ -77,6 +77,13 @@ def write(path: Path, content: Content, progress: Progress, *, sign: Callable[[b
                     f"{content.sources[digest]} is not what it was made as, or changes while it is read",
                     advice="If it is a component, the next `minikube start` makes it again; then create the bundle again.",
                 )
+
+
+def _readable(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise Reason("HOST_PATH_STAT", f"{path} cannot be read: {error.strerror}") from None
 
 
 def image_names(archive: Path) -> list[str]:

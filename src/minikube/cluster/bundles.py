@@ -22,6 +22,8 @@ from minikube.artifacts.store import Store
 from minikube.cluster import images as clusterimages
 from minikube.cluster.imageloading import load_archive
 from minikube.drivers.base import Node
+from minikube.host import rootrights
+from minikube.host.files import give
 from minikube.output.progress import Progress
 from minikube.output.reason import Reason
 from minikube.output.report import Report
@@ -48,6 +50,7 @@ def create(
     path = output or Path(f"minikube-{'-'.join(names)}-{goarch()}.tar")
     if not path.absolute().parent.is_dir():
         raise Reason("HOST_PATH_MISSING", f"there is no directory {path.absolute().parent}")
+    rootrights.require("`minikube bundle create` reads components, some of which only root may read")
     store = Store()
     with _archives(images, profile, report) as archives:
         for version in versions:
@@ -55,6 +58,7 @@ def create(
         recipes = [recipe for version in versions for recipe in component_recipes(version, store)]
         content = bundlewriter.gather(recipes, archives, names, store)
         bundlewriter.write(path, content, report.progress, sign=None if key is None else lambda data: sshsig.sign(data, key, NAMESPACE))
+    give(path, like=path.absolute().parent)
     return path
 
 
@@ -70,9 +74,13 @@ def inspect(path: Path, trusted: Path | None, progress: Progress) -> Inspected:
 
 def bring_in(path: Path, trusted: Path | None, progress: Progress) -> tuple[Manifest, Imported]:
     """Import a bundle into the store."""
+    store = Store()
     with open_bundle(path) as bundle:
         _verified(bundle, trusted)
-        return bundle.manifest, import_bundle(bundle, Store(), progress)
+        refuse_foreign(bundle.manifest)
+        if not all(store.entry(entry.name, entry.digest) for entry in bundle.manifest.entries):
+            rootrights.require("`minikube bundle import` makes what becomes the root of nodes, which takes root rights")
+        return bundle.manifest, import_bundle(bundle, store, progress)
 
 
 def unusable(manifest: Manifest) -> list[str]:
@@ -99,7 +107,9 @@ class StartBundle:
 
     def bring_in(self, versions: VersionSet, progress: Progress) -> None:
         """Have everything of these versions in the store, from the bundle alone."""
-        bring_in(self.path, self._trusted, progress)
+        with open_bundle(self.path) as bundle:
+            _verified(bundle, self._trusted)
+            import_bundle(bundle, Store(), progress)
         if missing := missing_components(versions, Store().root):
             has, lacks = ", ".join(self._manifest.kubernetes), ", ".join(recipe.label for recipe in missing)
             raise Reason(

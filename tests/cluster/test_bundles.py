@@ -1,0 +1,86 @@
+"""What a start makes of the bundle it was given, before and after anything of it is in the store."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.smallbundle import key_pair, make
+
+from minikube.artifacts import sshsig
+from minikube.artifacts.bundleformat import NAMESPACE
+from minikube.artifacts.catalogue import DEFAULT, version_set
+from minikube.cli.startflags import START_FLAGS
+from minikube.cluster import bundles
+from minikube.output.progress import silent
+from minikube.output.reason import Reason
+from minikube.profiles.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINIKUBE_STORE", str(tmp_path / "store"))
+
+
+def settings(bundle: Path, **flags: str) -> Settings:
+    given = {name.replace("_", "-"): value for name, value in flags.items()} | {"bundle": str(bundle)}
+    return Settings({flag.name: flag for flag in START_FLAGS}, given, use_file=False)
+
+
+def signed(directory: Path) -> Path:
+    private, _ = key_pair(directory)
+    return make(directory, sign=lambda data: sshsig.sign(data, private, NAMESPACE))
+
+
+def test_the_version_is_the_bundles_unless_somebody_chose(tmp_path: Path) -> None:
+    bundle = make(tmp_path, version="v1.36.4")
+    asked = settings(bundle)
+    bundles.start_bundle(asked)
+    assert asked.get("kubernetes-version") == "v1.36.4"
+    chosen = settings(bundle, kubernetes_version="v1.37.1")
+    bundles.start_bundle(chosen)
+    assert chosen.get("kubernetes-version") == "v1.37.1"
+
+
+def test_the_default_version_stays_if_the_bundle_has_it(tmp_path: Path) -> None:
+    asked = settings(make(tmp_path, version=DEFAULT.kubernetes))
+    bundles.start_bundle(asked)
+    assert not asked.get("kubernetes-version")
+
+
+def test_a_bundle_without_what_this_version_needs(tmp_path: Path) -> None:
+    """Made by another minikube: nothing is fetched or built to fill it up."""
+    given = bundles.start_bundle(settings(make(tmp_path)))
+    assert given is not None
+    with pytest.raises(Reason, match="it lacks kubernetes") as caught:
+        given.bring_in(version_set(""), silent())
+    assert caught.value.id == "HOST_BUNDLE_UNSUPPORTED"
+    assert "bundle create" in caught.value.advice
+
+
+def test_signatures_are_looked_at_before_anything_is_made(tmp_path: Path) -> None:
+    bundle = signed(tmp_path)
+    _, stranger = key_pair(tmp_path, name="stranger")
+    assert bundles.start_bundle(settings(bundle, bundle_verify=str(tmp_path / "key.pub"))) is not None
+    for refused, key in ((bundle, stranger), (make(tmp_path, "unsigned.tar"), tmp_path / "key.pub")):
+        with pytest.raises(Reason) as caught:
+            bundles.start_bundle(settings(refused, bundle_verify=str(key)))
+        assert caught.value.id == "HOST_BUNDLE_UNTRUSTED"
+    assert not (tmp_path / "store").exists()
+
+
+def test_the_manifest_cannot_change_after_it_was_signed(tmp_path: Path) -> None:
+    bundle = signed(tmp_path)
+    data = bundle.read_bytes()
+    bundle.write_bytes(data.replace(b'"what":"the program"', b'"what":"THE program"'))
+    with pytest.raises(Reason, match="changed after it was signed"):
+        bundles.inspect(bundle, tmp_path / "key.pub", silent())
+
+
+def test_the_signature_can_be_checked_without_this_program(tmp_path: Path) -> None:
+    bundle = signed(tmp_path)
+    subprocess.run(["tar", "-xf", bundle, "manifest.json", "manifest.json.sig"], cwd=tmp_path, check=True)
+    (tmp_path / "allowed_signers").write_text(f"alice {(tmp_path / 'key.pub').read_text()}")
+    check = "ssh-keygen -Y verify -f allowed_signers -I alice -n minikube-bundle -s manifest.json.sig < manifest.json"
+    subprocess.run(["sh", "-c", check], cwd=tmp_path, check=True, capture_output=True)
