@@ -27,7 +27,7 @@ def pretending(minikube: Program, script: str, *words: str) -> subprocess.Comple
     plenty.write_text("8192\n")
     script = f'mount --bind {plenty} /proc/sys/fs/inotify/max_user_instances; {script} "$@"'
     argv = ["unshare", "--mount", "sh", "-ec", script, "sh", sys.executable, "-s", "-E", str(PROGRAM), *words]
-    return subprocess.run(argv, env=minikube.environment, cwd="/", capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(argv, env=minikube.environment, cwd="/", capture_output=True, text=True, timeout=240, check=False)
 
 
 def small_disk(minikube: Program) -> str:

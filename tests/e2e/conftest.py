@@ -120,7 +120,7 @@ def restart(volume: Cluster, node_image: Path) -> Restart:
     cluster = volume
     return Restart(
         identity=identity(cluster),
-        stop=cluster.run("stop"),
+        stop=cluster.run("stop", "-o", "json"),
         status=cluster.run("status"),
         status_json=cluster.run("status", "-o", "json"),
         status_layout=cluster.run("status", "-o", "json", "--layout=cluster"),
@@ -128,7 +128,7 @@ def restart(volume: Cluster, node_image: Path) -> Restart:
         profiles=cluster.place.run("profile", "list", "-o", "json"),
         traces=host.traces(cluster, node_image),
         kubeconfig=cluster.place.kubeconfig.read_text(),
-        start=cluster.run("start", timeout=300),
+        start=cluster.run("start", "-o", "json", timeout=300),
         identity_after=identity(cluster),
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
@@ -12,7 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 from support import manifests
-from support.minikube import Answer, read_until
+from support.events import steps
+from support.minikube import read_until
 from support.waiting import eventually
 
 from e2e.conftest import Cluster, identity
@@ -67,13 +67,6 @@ def is_well(cluster: Cluster) -> bool:
     return eventually(lambda: cluster.run("status").code == 0)
 
 
-def events(answer: Answer) -> list[dict[str, str]]:
-    assert answer.code == 0, answer
-    lines = [json.loads(line) for line in answer.stdout.splitlines()]
-    assert {line["type"] for line in lines} == {"io.k8s.sigs.minikube.step"}
-    return [line["data"] for line in lines]
-
-
 def test_a_paused_control_plane_stands_still_and_says_so(ticking: Cluster) -> None:
     before = identity(ticking)
     answer = ticking.run("pause")
@@ -113,13 +106,14 @@ def test_a_paused_control_plane_stands_still_and_says_so(ticking: Cluster) -> No
 
 
 def test_everything_stands_still_with_all_namespaces(ticking: Cluster) -> None:
-    pausing, paused = events(ticking.run("pause", "-A", "-o", "json"))
+    pausing, paused = steps(ticking.run("pause", "-A", "-o", "json"))
     assert pausing == {"currentstep": "0", "totalsteps": "1", "name": "Pausing", "message": f"Pausing node {ticking.profile} ... "}
     count = int(paused["message"].split()[1])
     assert paused == {"currentstep": "1", "totalsteps": "1", "name": "Done", "message": f"Paused {count} containers"}
     assert not goes_on(ticking)
-    unpausing, done = events(ticking.run("unpause", "-o", "json"))
-    assert unpausing["name"] == "Unpausing"
+    unpausing, done = steps(ticking.run("unpause", "-o", "json"))
+    assert unpausing == {"currentstep": "0", "totalsteps": "1", "name": "Unpausing", "message": f"Unpausing node {ticking.profile} ... "}
+    assert (done["currentstep"], done["totalsteps"], done["name"]) == ("1", "1", "Done")
     assert done["message"].startswith(f"Unpaused {count} containers in: kube-system, kubernetes-dashboard, istio-operator, default")
     assert goes_on(ticking)
     assert is_well(ticking)

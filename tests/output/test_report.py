@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import threading
 from pathlib import Path
 
@@ -27,6 +29,47 @@ def test_plain_text_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> No
     captured = capsys.readouterr()
     assert captured.out == "* minikube v1 on Debian\n  - Booting up control plane ...\n* hello\n"
     assert captured.err == "! careful\n"
+
+
+class Screen(io.StringIO):
+    """A terminal without colours."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_shows_how_long_each_step_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    screen, clock = Screen(), iter([10.0, 13.24, 20.0, 20.01, 30.0, 31.5, 40.0, 42.0])
+    monkeypatch.setattr("sys.stdout", screen)
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    report = Report("start")
+    report.step("Starting Node", "one ...")
+    assert screen.getvalue() == "* one ..."
+    report.step("Booting control plane", "two ...", style="sub")
+    report.warning("careful")
+    report.step("Verifying Kubernetes", "three ...")
+    report.info("news")
+    report.step("Enabling Addons", "four ...")
+    report.error(Reason("DRV_NEEDS_ROOT", "no", advice="sudo"))
+    assert screen.getvalue() == (
+        "* one ... (3.2 s)\n  - two ...\n! careful\n* three ... (1.5 s)\n* news\n* four ... (2.0 s)\n"
+        "\nX Exiting due to DRV_NEEDS_ROOT: no\n* Suggestion: sudo\n\n"
+    )
+
+
+def test_a_step_and_live_progress_share_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    screen = Screen()
+    monkeypatch.setattr("sys.stdout", screen)
+    report = Report("start")
+    report.step("Downloading Artifacts", "parts ...")
+    with report.progress.task("kubelet", 10):
+        report.step("Starting Node", "node ...")
+    report.step("Done", "Done!")
+    shown = [line for line in re.sub(r"\x1b\[\d*[A-Z]", "", screen.getvalue()).splitlines() if "kubelet" not in line]
+    assert shown == ["* parts ...", "* node ...", "* Done!"]
 
 
 def test_in_style(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ class Program:
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,
-            timeout=60,
+            timeout=240,
             check=False,
         )
 

@@ -127,19 +127,24 @@ class Boot:
 
     def inspect(self) -> None:
         """A running node keeps its box; certificates that expire soon are renewed."""
-        self.report.step("Running on Localhost", f'Looking after the running "{self.config.Name}" cluster ...', style="running")
+        self.report.step(self.driver.step, f'Looking after the running "{self.config.Name}" cluster ...', style="running")
         self.driver.look_after()
         certificates.renew_running(self.node, self.spec, specification.identity(self.config, self.node))
         bring(self.node, self.report)
 
     def create(self) -> None:
         profile_files.save(self.config)  # what cannot be written is found out before the host is changed
-        self.report.step("Running on Localhost", self._box_words(), style="running")
+        self.report.step(self.driver.step, self._box_words(), style="running")
         self.node = self.driver.create(self.components, specification.limits(self.config, self.machine), self.report.progress)
         for entry in self.config.Nodes or []:
             entry.IP = self.node.address
         profile_files.save(self.config)
         self.spec = specification.cluster_spec(self.config, self.node, self.machine)
+        kubernetes = self.config.KubernetesConfig
+        runtime = f"{kubernetes.ContainerRuntime} {self.versions.containerd.lstrip('v')}"
+        # Told here, before the steps that run side by side: readers of events expect numbers that only grow.
+        message = f"Preparing Kubernetes {kubernetes.KubernetesVersion} on {runtime} ..."
+        self.report.step("Preparing Kubernetes", message, style="containerd")
 
     def fill(self) -> None:
         self.driver.fill(self.report.progress)
@@ -150,10 +155,6 @@ class Boot:
         certificates.ensure(self.node, self.spec, specification.identity(self.config, self.node))
 
     def write_configuration(self) -> None:
-        kubernetes = self.config.KubernetesConfig
-        runtime = f"{kubernetes.ContainerRuntime} {self.versions.containerd.lstrip('v')}"
-        message = f"Preparing Kubernetes {kubernetes.KubernetesVersion} on {runtime} ..."
-        self.report.step("Preparing Kubernetes", message, style="containerd")
         self.files = self._node_files()
         self.node.put(self.files)
         theirs = usersfiles.collect(self.node, self.report.warning)

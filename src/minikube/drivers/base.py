@@ -86,6 +86,8 @@ class Driver(ABC):
     """Where its nodes run, for people: `Running {where} (CPUs=2, …)`."""
     needs_root = False
     """Whether making and ending its boxes takes root rights on this host: `start`, `stop` and `delete` ask for them once."""
+    step = "Running on Localhost"
+    """Which of start's steps (output/events.py) the making of a node is, for programs."""
 
     @abstractmethod
     def machine(self) -> Machine:

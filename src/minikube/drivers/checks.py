@@ -107,7 +107,7 @@ def ask(questions: Iterable[Question], ground: Ground) -> list[Check]:
     for question in questions:
         try:
             found = question.look(ground)
-        except (OSError, ValueError) as error:
+        except Exception as error:
             debug(f"check {question.id} failed: {error!r}")
             found = doubtful(f"could not be found out: {error}", "See `minikube doctor --alsologtostderr`.")
         checks.append(Check(question.id, question.group, question.title, *found, required=question.required, reason=question.reason))

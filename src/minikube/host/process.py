@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import IO, NoReturn
 
 DEVNULL = -3  # subprocess.DEVNULL
+TIMED_OUT = 124  # the code of a process that took too long, as timeout(1) has it
 
 # PR_SET_PDEATHSIG; CLONE_NEWNS, then / made private; and CLONE_NEWNET.
 _TIED = "import ctypes, os, sys\nlibc = ctypes.CDLL(None, use_errno=True)\nlibc.prctl(1, 15)\n"
@@ -90,7 +91,7 @@ def run(
     except PermissionError as error:
         raise ProcessFailed(argv, 126, str(error)) from None
     except subprocess.TimeoutExpired as late:
-        raise ProcessFailed(argv, 124, f"no answer after {late.timeout:g} s") from None
+        raise ProcessFailed(argv, TIMED_OUT, f"no answer after {late.timeout:g} s") from None
     debug(f"ran in {time.monotonic() - began:.3f}s, exit {done.returncode}: {shlex.join(argv)}")
     completed = Completed(argv, done.returncode, done.stdout, done.stderr)
     if check and done.returncode != 0:

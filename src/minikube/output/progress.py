@@ -98,8 +98,16 @@ class Task:
 class Progress:
     """Shows tasks of any thread: redrawn lines on a terminal, now and then a plain line elsewhere, or nothing."""
 
-    def __init__(self, stream: TextIO | None, *, style: Style = "plain", observe: Callable[[TaskEvent], None] | None = None) -> None:
+    def __init__(
+        self,
+        stream: TextIO | None,
+        *,
+        style: Style = "plain",
+        observe: Callable[[TaskEvent], None] | None = None,
+        before_writing: Callable[[], None] | None = None,
+    ) -> None:
         self._stream = stream
+        self._before_writing = before_writing
         self._style: Style = "silent" if stream is None else style
         self._observe = observe
         self._lock = threading.RLock()
@@ -109,6 +117,11 @@ class Progress:
         self._observed: dict[int, float] = {}
         self._ticker: threading.Thread | None = None
         self._idle = threading.Event()
+
+    @property
+    def busy(self) -> bool:
+        """Whether there are tasks, and so lines that may be redrawn."""
+        return bool(self._tasks)
 
     def say(self, text: str) -> None:
         """A line that stays, above whatever is being redrawn."""
@@ -203,6 +216,8 @@ class Progress:
         if self._style == "silent" or self._stream is None:
             return
         try:
+            if self._before_writing:
+                self._before_writing()
             self._stream.write(text)
             self._stream.flush()
         except (OSError, ValueError):

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from minikube.output import console
 from minikube.output.debuglog import debug
 from minikube.output.events import RECORDED, event, step_data
+from minikube.output.openline import OpenLine
 
 if TYPE_CHECKING:
-    from minikube.output.progress import Progress, TaskEvent
+    from minikube.output.progress import Progress, Style, TaskEvent
     from minikube.output.reason import Reason
 
 
@@ -31,6 +32,7 @@ class Report:
         self._truncate = True
         self._step = step_data(command, "", "")
         self._progress: Progress | None = None
+        self._line = OpenLine()
         self._lock = threading.Lock()
 
     @property
@@ -43,7 +45,7 @@ class Report:
     def step(self, name: str, message: str, *, style: str = "") -> None:
         """A named step begins; the names and their numbers are in events.STEPS."""
         self._step = step_data(self.command, name, message)
-        self._tell("step", self._step, message, style)
+        self._tell("step", self._step, message, style, lasts=name != "Done")
 
     def info(self, message: str, *, style: str = "") -> None:
         self._tell("info", {"message": message}, message, style)
@@ -68,25 +70,31 @@ class Report:
         self._record(line)
         self._show_error(line, reason)
 
-    def _tell(self, kind: str, data: dict[str, str], message: str, style: str) -> None:
+    def _tell(self, kind: str, data: dict[str, str], message: str, style: str, *, lasts: bool = False) -> None:
         debug(f"{kind}: {message}")
         line = event(kind, data)
         if kind in RECORDED:
             self._record(line)
-        self._show(line, message, style)
+        self._show(line, message, style, lasts=lasts)
 
-    def _show(self, line: str, message: str, style: str) -> None:
+    def _show(self, line: str, message: str, style: str, *, lasts: bool) -> None:
+        """`lasts`: work begins with it, and a terminal shows at the end of the line how long that took."""
         if style == "warning":
+            self._line.end()
             console.err(message, style)
-        elif self._progress is None:
-            console.out(message, style)
-        else:
+        elif self._progress is not None and (self._progress.busy or not lasts):
             # Lines that are being redrawn must not be cut in two. No lock of ours is held: progress has its own.
             self._progress.say(console.styled(sys.stdout, message, style))
+        elif lasts and console.is_terminal(sys.stdout):
+            self._line.begin(console.styled(sys.stdout, message, style))
+        else:
+            self._line.end()
+            console.out(message, style)
 
     def _show_error(self, line: str, reason: Reason) -> None:
         from minikube.output.notready import NotReady
 
+        self._line.end()
         if isinstance(reason, NotReady):
             console.out(reason.message, "shrug")
             console.out(reason.advice, "workaround")
@@ -104,7 +112,8 @@ class Report:
     def _make_progress(self) -> Progress:
         from minikube.output.progress import Progress
 
-        return Progress(sys.stdout, style="terminal" if console.is_terminal(sys.stdout) else "plain", observe=self._observe)
+        style: Style = "terminal" if console.is_terminal(sys.stdout) else "plain"
+        return Progress(sys.stdout, style=style, observe=self._observe, before_writing=self._line.end)
 
     def _observe(self, task: TaskEvent) -> None:
         data = {"artifact": task.label, "currentstep": self._step["currentstep"], "totalsteps": self._step["totalsteps"]}
@@ -138,7 +147,7 @@ class Report:
 class JsonReport(Report):
     """The same story as CloudEvents on stdout, one per line; stderr stays empty."""
 
-    def _show(self, line: str, message: str, style: str) -> None:
+    def _show(self, line: str, message: str, style: str, *, lasts: bool) -> None:
         self._show_progress(line)
 
     def _show_error(self, line: str, reason: Reason) -> None:

@@ -22,6 +22,8 @@ _ANY = Machine(cpus=1 << 12, memory_mb=1 << 30, cgroup_v2=True, capabilities=fro
 
 
 class PluginDriver(Driver):
+    step = "Creating VM"
+
     def __init__(self, name: str, binary: Path, machine: str, own: Mapping[str, Any]) -> None:
         self.name = name
         self.where = f"on a machine of the driver '{name}'"

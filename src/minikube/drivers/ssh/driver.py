@@ -23,6 +23,7 @@ STOP_SECONDS = 180  # an orderly end of every container may take its time over t
 
 class SshDriver(Driver):
     name = "ssh"
+    step = "Running Remotely"
 
     def __init__(self, machine: str, target: Target) -> None:
         self.where = f"on {target.address}"

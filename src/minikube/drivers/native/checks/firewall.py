@@ -6,7 +6,7 @@ import json
 
 from minikube.drivers.checks import Finding, Ground, doubtful, fine, lacking
 from minikube.host.modules import ABSENT, LOADABLE, availability
-from minikube.host.process import ProcessFailed, in_network_of_its_own, run
+from minikube.host.process import TIMED_OUT, ProcessFailed, in_network_of_its_own, run
 from minikube.network.bridge import table
 from minikube.network.tools import NetworkTools
 
@@ -40,6 +40,8 @@ def tried(ground: Ground) -> Finding:
         try:
             run(in_network_of_its_own(tools.argv(program, *words)), input=input.encode(), timeout=10)
         except ProcessFailed as failed:
+            if failed.code == TIMED_OUT:
+                return doubtful(f"not tried: {failed.output}", "Ask again when this machine is less busy.")
             return lacking(
                 f"the kernel refuses: {failed.output.strip().splitlines()[-1] if failed.output.strip() else f'exit code {failed.code}'}",
                 "Inside a container, run that container with --privileged; else use a kernel with bridge, veth and nf_tables.",
