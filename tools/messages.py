@@ -4,7 +4,8 @@
 
 A message that was added to the code appears in every .po file with an empty translation, one that is gone disappears.
 tests/output/test_translations.py fails while anything is missing. Translated is what people see on every day: steps, news, warnings, what
-is told on the console, answers about a cluster that is not ready, and the advice that belongs to a kind of error.
+is told on the console, answers about a cluster that is not ready, the advice that belongs to a kind of error, and what everyday commands
+are refused with (REFUSALS). An expression whose words cannot be found ends this tool: nothing is left out in silence.
 """
 
 import ast
@@ -18,11 +19,24 @@ from minikube.output.translations import LANGUAGES, LOCALE, fields
 
 SOURCE = Path(__file__).parent.parent / "src/minikube"
 # Expressions that are told but hold no words of their own.
-WITHOUT_WORDS = frozenset({"steps.table(graph)", "reason.advice", "refusal.advice", "reason.message", "refusal.message"})
+WITHOUT_WORDS = frozenset(
+    {"steps.table(graph)", "reason.advice", "refusal.advice", "reason.message", "refusal.message", "str(error)", "fixes", "status.fix"}
+    | {"console.styled(sys.stdout, message, style)", "why.partition('\\n')[0]"}
+)
+# Functions that are handed on to tell something with: report.info and report.warning by another name.
+HANDED_ON = ("warn", "on_wait")
+# Where every reason is translated, message and advice.
+REFUSALS = frozenset(
+    {f"cli/{name}.py" for name in ("checks", "command", "delete", "pause", "profile", "status", "stop")}
+    | {f"cluster/{name}.py" for name in ("driverchoice", "existing", "sizes")}
+    | {f"profiles/{name}.py" for name in ("locks", "profile", "userconfig")}
+    | {"drivers/registry.py", "drivers/selection.py", "host/files.py"}
+)
 # Words that are filled into messages.
 FILLED_IN = (
     *("Paused", "Unpaused", "no limit", "no limit on", "natively on this host"),
     "Kubernetes in namespaces of this host, without a VM or a container engine",
+    "{0} things stand in the way:\n{1}",
 )
 HEADER = "Content-Type: text/plain; charset=UTF-8\nContent-Transfer-Encoding: 8bit\nLanguage: {}\n"
 
@@ -36,7 +50,7 @@ def messages() -> dict[str, str]:
     for file in sorted(SOURCE.rglob("*.py")):
         tree = ast.parse(file.read_text(encoding="utf-8"))
         for function, call in _calls(tree):
-            for argument in _told(call):
+            for argument in _told(call, refusals=str(file.relative_to(SOURCE)) in REFUSALS):
                 for template in _templates(argument, function, tree, file):
                     if _has_words(template):
                         found.setdefault(template, str(file.relative_to(SOURCE)))
@@ -55,21 +69,28 @@ def _calls(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.Call]]:
     return walk(tree, tree)
 
 
-def _told(call: ast.Call) -> Iterator[ast.expr]:
+def _told(call: ast.Call, *, refusals: bool) -> Iterator[ast.expr]:
     """The arguments of a call that people get to see."""
     name = ast.unparse(call.func)
     owner, _, verb = name.rpartition(".")
     if owner.endswith("report") and verb == "step":
         yield call.args[1]
-    elif (owner.endswith("report") and verb in ("info", "warning")) or (owner == "console" and verb in ("out", "err")):
+    elif (
+        (owner.endswith("report") and verb in ("info", "warning"))
+        or (owner == "console" and verb in ("out", "err"))
+        or (owner.endswith("progress") and verb == "say")
+        or name in HANDED_ON
+    ):
         yield call.args[0]
-    elif verb == "NotReady":
+    elif verb == "NotReady" or (refusals and verb == "Reason"):
         yield call.args[1]
         yield from (keyword.value for keyword in call.keywords if keyword.arg == "advice")
 
 
 def _templates(node: ast.expr, function: ast.AST, tree: ast.Module, file: Path) -> Iterator[str]:
     """What an expression can say: texts are taken as they are, names and calls are followed within their module."""
+    if ast.unparse(node) in WITHOUT_WORDS:
+        return
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
     elif isinstance(node, ast.JoinedStr):
@@ -79,9 +100,16 @@ def _templates(node: ast.expr, function: ast.AST, tree: ast.Module, file: Path) 
     elif isinstance(node, ast.IfExp):
         yield from _templates(node.body, function, tree, file)
         yield from _templates(node.orelse, function, tree, file)
-    elif isinstance(node, ast.Name) and (values := _assigned(node.id, function)):
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("strip", "rstrip"):
+        yield from _templates(node.func.value, function, tree, file)
+    elif isinstance(node, ast.BoolOp):
+        for value in node.values:
+            yield from _templates(value, function, tree, file)
+    elif isinstance(node, ast.Name) and (values := _assigned(node.id, function) or _assigned(node.id, tree)):
         for value in values:
             yield from _templates(value, function, tree, file)
+            for more in _added(node.id, function):
+                yield from _templates(ast.BinOp(value, ast.Add(), more), function, tree, file)
     elif isinstance(node, ast.Call) and (bodies := _defined(ast.unparse(node.func).rpartition(".")[2], tree)):
         for body in bodies:
             for statement in ast.walk(body):
@@ -94,7 +122,9 @@ def _templates(node: ast.expr, function: ast.AST, tree: ast.Module, file: Path) 
                 for number in reversed(fields(after)):
                     after = after.replace(f"{{{number}}}", f"{{{number + first}}}")
                 yield before + after
-    elif ast.unparse(node) not in WITHOUT_WORDS and not _is_parameter(node, function):
+    elif isinstance(node, ast.Name) and _is_parameter(node, function):
+        yield from _handed_over(node.id, function, tree, file)
+    else:
         raise SystemExit(
             f"{file}:{node.lineno}: cannot tell what `{ast.unparse(node)}` says; write the text there, or name it in {__file__}"
         )
@@ -112,9 +142,32 @@ def _defined(name: str, tree: ast.Module) -> list[ast.FunctionDef]:
     return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name]
 
 
-def _is_parameter(node: ast.expr, function: ast.AST) -> bool:
-    """A text that came from elsewhere and is told there."""
-    return isinstance(node, ast.Name) and isinstance(function, ast.FunctionDef)
+def _added(name: str, function: ast.AST) -> list[ast.expr]:
+    """What `name += …` puts behind it."""
+    return [
+        node.value
+        for node in ast.walk(function)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id == name
+    ]
+
+
+def _is_parameter(node: ast.Name, function: ast.AST) -> bool:
+    return isinstance(function, ast.FunctionDef) and node.id in _parameters(function)
+
+
+def _parameters(function: ast.FunctionDef) -> list[str]:
+    return [argument.arg for argument in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
+
+
+def _handed_over(name: str, function: ast.AST, tree: ast.Module, file: Path) -> Iterator[str]:
+    """The texts that callers in the same module tell through a function's parameter."""
+    assert isinstance(function, ast.FunctionDef)
+    place = [parameter for parameter in _parameters(function) if parameter not in ("self", "cls")].index(name)
+    for around, call in _calls(tree):
+        if ast.unparse(call.func).rpartition(".")[2] == function.name:
+            given = [keyword.value for keyword in call.keywords if keyword.arg == name] or call.args[place : place + 1]
+            for argument in given:
+                yield from _templates(argument, around, tree, file)
 
 
 def _has_words(template: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -37,6 +38,24 @@ def test_scripts(minikube: Program, shell: str) -> None:
     assert "__complete" in minikube("completion", shell).stdout
     assert minikube("completion", "tcsh").returncode == 14
     assert minikube("completion").returncode == 14
+
+
+def test_powershell(minikube: Program) -> None:
+    """There is none to ask here: its script has pairs of brackets and quotes, and the words it sends get the answers it expects."""
+    script = minikube("completion", "powershell").stdout
+    code = "\n".join(line for line in script.splitlines() if not line.startswith("#"))
+    texts = re.compile(r"'[^']*'" + r'|"[^"]*"')
+    stack = []
+    for sign in texts.sub("", code):
+        if sign in "({[":
+            stack.append(sign)
+        elif sign in ")}]":
+            assert stack.pop() + sign in ("()", "{}", "[]")
+    assert stack == []
+    assert not set("'\"") & set(texts.sub("", code))
+    assert code.splitlines()[0] == "Register-ArgumentCompleter -Native -CommandName minikube -ScriptBlock {"
+    assert "& $words[0] __complete -- @before 2>$null" in code
+    assert minikube("__complete", "--", "config", '""').stdout == minikube("__complete", "--", "config", "").stdout != ""
 
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="no bash here")

@@ -52,6 +52,10 @@ def test_list_as_json(minikube: Program) -> None:
     assert set(profile) == {"Name", "Status", "Config", "Active", "ActiveKubeContext"}
     assert profile["Active"] is True
     assert profile["Config"]["Nodes"][0]["IP"] == "192.0.2.7"
+    broken, empty = listing["invalid"]
+    assert broken == {"Name": "broken", "Status": "", "Config": None, "Active": False, "ActiveKubeContext": False}
+    assert (empty["Config"]["Driver"], empty["Config"]["Nodes"]) == ("", None)
+    assert list(profile["Config"]) == list(empty["Config"])
     light = json.loads(minikube("profile", "list", "-l", "-o", "json").stdout)
     assert light["valid"][0]["Status"] == "Skipped"
 
@@ -84,5 +88,10 @@ def test_list_as_a_table(minikube: Program) -> None:
         "",
     ]
     assert done.stderr == ""
-    assert "PORT" in minikube("profile", "list", "-l", "-d").stdout
+    detailed = minikube("profile", "list", "-l", "--detailed").stdout.splitlines()
+    cells = [[cell.strip() for cell in detailed[row].strip("│").split("│")] for row in (1, 3)]
+    assert dict(zip(*cells, strict=True)) == {
+        **{"PROFILE": "minikube", "DRIVER": "none", "RUNTIME": "containerd", "IP": "192.0.2.7", "PORT": "8443", "VERSION": "v1.37.1"},
+        **{"STATUS": "Skipped", "NODES": "1", "ACTIVE PROFILE": "*", "ACTIVE KUBECONTEXT": ""},
+    }
     assert "minikube delete -p broken" in minikube("profile", "list").stderr

@@ -40,6 +40,41 @@ def test_the_messages_are_found(wanted: dict[str, str]) -> None:
     assert wanted['To start a cluster, run: "{0}"'] == "output/notready.py"
     assert 'Done! kubectl is now configured to use "{0}" cluster and "{1}" namespace by default ({2} s)' in wanted
     assert "Preparing Kubernetes {0} on {1} ..." in wanted
+    assert wanted["Requested cpu count {0} is less than the minimum allowed of {1}"] == "cluster/sizes.py"
+
+
+@pytest.mark.parametrize(
+    ("code", "messages"),
+    [
+        ('report.info("plain words here")', ["plain words here"]),
+        ("report.warning(f'{count} words filled')", ["{0} words filled"]),
+        ("words = 'first part'\n    words += f', then {more}'\n    report.info(words)", ["first part", "first part, then {0}"]),
+        ("report.info('one thing' if count else 'another thing')", ["another thing", "one thing"]),
+        ("report.info(LATER)", ["kept for later"]),
+        ("report.info(text or 'something else')", ["handed over words", "something else"]),
+        ("warn('told through another')", ["told through another"]),
+        ("progress.say('progress says this')", ["progress says this"]),
+        ("raise Reason('X', f'not {count} words', advice='do this now')", ["do this now", "not {0} words"]),
+    ],
+)
+def test_nothing_that_is_told_escapes_the_tool(
+    tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, messages: list[str]
+) -> None:
+    caller = "def caller(report):\n    tell(report, 'handed over words', 1)\n"
+    (tmp_path / "module.py").write_text(f"LATER = 'kept for later'\n\ndef tell(report, text, count):\n    {code}\n\n{caller}")
+    known = tool.messages()
+    monkeypatch.setattr(tool, "SOURCE", tmp_path)
+    monkeypatch.setattr(tool, "REFUSALS", {"module.py"})
+    assert sorted(message for message, place in tool.messages().items() if place == "module.py") == messages
+    assert not set(messages) & set(known)
+
+
+@pytest.mark.parametrize("code", ["report.info(made.elsewhere)", "report.info(imported)", "report.info(' '.join(parts))"])
+def test_what_cannot_be_followed_is_refused(tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    (tmp_path / "module.py").write_text(f"def tell(report, made):\n    {code}\n")
+    monkeypatch.setattr(tool, "SOURCE", tmp_path)
+    with pytest.raises(SystemExit, match="cannot tell what"):
+        tool.messages()
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -66,6 +101,18 @@ def test_every_language_is_offered() -> None:
         (
             "Exiting due to DRV_NEEDS_ROOT: Run the command as root: sudo -E minikube start",
             "Arrêt à cause de DRV_NEEDS_ROOT : Lancez la commande en tant que root : sudo -E minikube start",
+        ),
+        (
+            "Exiting due to HOST_CONFIG_LOAD: /a/config.json is damaged: cut off",
+            "Arrêt à cause de HOST_CONFIG_LOAD : /a/config.json est endommagé : cut off",
+        ),
+        (
+            "Exiting due to RSRC_INSUFFICIENT_CORES: 2 things stand in the way:\n"
+            "    - Requested cpu count 1 is less than the minimum allowed of 2\n"
+            '    - Profile name "a b" is not valid (MK_USAGE)',
+            "Arrêt à cause de RSRC_INSUFFICIENT_CORES : 2 choses font obstacle :\n"
+            "    - Le nombre de processeurs demandé, 1, est inférieur au minimum de 2\n"
+            '    - Le nom de profil "a b" n\'est pas valide (MK_USAGE)',
         ),
         ("something nobody translated", "something nobody translated"),
         ("", ""),

@@ -71,3 +71,50 @@ def test_what_is_written_is_read_back_the_same():
 def test_damage_is_noticed(damaged):
     with pytest.raises((msgspec.DecodeError, UnicodeDecodeError)):
         decode(damaged)
+
+
+# What a Go decoder accepts for upstream's fields that are no text (s: list of texts, i: whole number, b: true or false,
+# B: texts to true or false, S: texts to texts). null is fine for every list and map.
+KINDS = {
+    "b": "KeepContext EmbedCerts HypervUseExternalSwitch KVMGPU KVMHidden DisableDriverMounts NoVTXCheck DNSProxy HostDNSResolver "
+    "MultiNodeRequested DisableOptimizations DisableMetrics DisableCoreDNSLog Rosetta VmnetOffloading MDNS",
+    "i": "Memory CPUs DiskSize KVMNUMACount APIServerPort SSHPort StartHostTimeout ExtraDisks CertExpiration MountMSize MountPort "
+    "SSHAgentPID AutoPauseInterval",
+    "s": "HyperkitVSockPorts DockerEnv ContainerVolumeMounts InsecureRegistry RegistryMirror DockerOpt NFSShare ExposedPorts "
+    "MountOptions DNSServers",
+    "B": "Addons VerifyComponents",
+    "S": "CustomAddonImages CustomAddonRegistries",
+}
+TEXTS = (
+    "Name MinikubeISO KicBaseImage Driver HyperkitVpnKitSock HostOnlyCIDR HypervVirtualSwitch HypervExternalAdapter KVMNetwork "
+    "KVMQemuURI NFSSharesRoot UUID HostOnlyNicType NatNicType SSHIPAddress SSHUser SSHKey ListenAddress Network Subnet "
+    "MountString Mount9PVersion MountGID MountIP MountType MountUID BinaryMirror CustomQemuFirmwarePath SocketVMnetClientPath "
+    "SocketVMnetPath StaticIP SSHAuthSock GPUs"
+)
+OF_KUBERNETES = (
+    "KubernetesVersion ClusterName Namespace APIServerHAVIP APIServerName APIServerNames APIServerIPs DNSDomain "
+    "ContainerRuntime CRISocket NetworkPlugin FeatureGates ServiceCIDR ImageRepository LoadBalancerStartIP LoadBalancerEndIP "
+    "CustomIngressCert RegistryAliases ExtraOptions ShouldLoadCachedImages EnableDefaultCNI CNI"
+)
+OF_A_NODE = "Name IP Port KubernetesVersion ContainerRuntime ControlPlane Worker"
+
+
+def test_upstreams_go_code_could_read_every_field():
+    config = new_cluster_config("minikube")
+    config.Nodes = [Node()]
+    config.KubernetesConfig.ExtraOptions = [ExtraOption("kubelet", "max-pods", "50")]
+    written = json.loads(encode(config))
+    assert list(written["KubernetesConfig"]) == OF_KUBERNETES.split()
+    assert list(written["Nodes"][0]) == OF_A_NODE.split()
+    assert written["KubernetesConfig"]["ExtraOptions"] == [{"Component": "kubelet", "Key": "max-pods", "Value": "50"}]
+    wanted = {name: kind for kind, names in KINDS.items() for name in names.split()} | dict.fromkeys(TEXTS.split(), "t")
+    assert set(written) == {*wanted, "KubernetesConfig", "Nodes", "ScheduledStop"}
+    fits = {
+        "t": lambda value: isinstance(value, str),
+        "b": lambda value: isinstance(value, bool),
+        "i": lambda value: isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63,
+        "s": lambda value: value is None or all(isinstance(entry, str) for entry in value),
+        "B": lambda value: value is None or all(isinstance(entry, bool) for entry in value.values()),
+        "S": lambda value: value is None or all(isinstance(entry, str) for entry in value.values()),
+    }
+    assert [name for name, kind in wanted.items() if not fits[kind](written[name])] == []

@@ -23,7 +23,8 @@ def _script(call: Call) -> None:
 def _complete(call: Call) -> None:
     from minikube.cli.completer import candidates
 
-    for word in candidates(call.settings.arguments):
+    # Older PowerShells lose an empty word unless it is quoted, newer ones hand the quotes over.
+    for word in candidates(["" if word == '""' else word for word in call.settings.arguments]):
         print(word)
 
 

@@ -25,9 +25,9 @@ def choose(settings: Settings, existing: ClusterConfig | None, report: Report) -
         return registry.definition("none")
     else:
         chosen, alternatives = _best(settings)
-        words = f"Automatically selected the {chosen.title} driver: {chosen.summary}"
-        if alternatives:
-            words += f". Other choices: {', '.join(other.title for other in alternatives)}"
+        others = ", ".join(other.title for other in alternatives)
+        automatic = f"Automatically selected the {chosen.title} driver: {chosen.summary}"
+        words = f"{automatic}. Other choices: {others}" if others else automatic
     report.step("Selecting Driver", words, style="sparkle")
     return chosen
 

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Literal, NamedTuple, TextIO
 
+from minikube.output import console
+
 Style = Literal["terminal", "plain", "silent"]
 
 _REDRAW_SECONDS = 0.1
@@ -124,7 +126,8 @@ class Progress:
         return bool(self._tasks)
 
     def say(self, text: str) -> None:
-        """A line that stays, above whatever is being redrawn."""
+        """A line that stays, above whatever is being redrawn, in the user's language."""
+        text = console.localized(text)
         with self._lock:
             self._erase()
             self._write(text + "\n")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 LANGUAGES = ("de", "es", "fr")
 LOCALE = Path(__file__).parent / "locale"
-_DEEPEST = 3  # a message in a message: "Exiting due to … : {the reason, in which …}"
+_DEEPEST = 5  # a message in a message: "Exiting due to … : {several things …: {each of them, in which …}}"
+_BULLET = "    - "  # before each of several reasons; problems.together writes them so
 
 
 class _Template:
@@ -70,8 +71,8 @@ class Catalogue:
                 self._templates.append(_Template(message, translation))
             else:
                 self._exact[message] = translation
-        # The one with the most words of its own is meant where several fit.
-        self._templates.sort(key=lambda template: -sum(map(len, (*template.pieces, template.last))))
+        # The one with the most words of its own is meant where several fit; first those that say how they begin.
+        self._templates.sort(key=lambda template: (not template.pieces[0], -sum(map(len, (*template.pieces, template.last)))))
 
     def translate(self, text: str, depth: int = 0) -> str:
         if text in self._exact:
@@ -80,9 +81,21 @@ class Catalogue:
             return text
         for template in self._templates:
             filled = template.match(text)
-            if filled is not None:
+            # What is filled in before the end is a name or a number: with a line break in it, this is another message.
+            if filled is not None and not any("\n" in value for value in filled[:-1]):
                 return _fill(template.translation, [self.translate(value, depth + 1) for value in filled])
+        if "\n" in text:
+            return "\n".join(self._translate_line(line, depth + 1) for line in text.split("\n"))
         return text
+
+    def _translate_line(self, line: str, depth: int) -> str:
+        """One of several reasons, without its bullet and the id behind it."""
+        if not line.startswith(_BULLET):
+            return self.translate(line, depth)
+        words, opening, id = line.removeprefix(_BULLET).rpartition(" (")
+        if opening and id.endswith(")") and id[:-1].isupper():
+            return f"{_BULLET}{self.translate(words, depth)}{opening}{id}"
+        return _BULLET + self.translate(line.removeprefix(_BULLET), depth)
 
 
 def _fill(translation: str, values: list[str]) -> str:

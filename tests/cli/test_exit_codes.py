@@ -1,0 +1,74 @@
+"""What commands are refused with, from outside: the id people see and the exit code scripts see. No cluster is needed for these."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from support.program import PROGRAM, Program
+
+KNOWN = [
+    ("MK_ADDON_ENABLE", 10, "addons enable nosuch"),
+    ("SVC_ADDON_UNSUPPORTED", 116, "addons disable nosuch"),
+    ("MK_CONFIG_SET", 10, "config set nosuch value"),
+    ("MK_CONFIG_UNSET", 10, "config unset nosuch"),
+    ("MK_OUTPUT_USAGE", 14, "version -o xml"),
+    ("MK_USAGE", 14, "service list -o xml"),
+    ("MK_USAGE", 14, "logs -n -3"),
+    ("MK_USAGE", 14, "completion tcsh"),
+    ("MK_USAGE", 14, "status -l circle"),
+    ("MK_RESERVED_PROFILE", 11, "start -p status --dry-run"),
+    ("GUEST_NODE_RETRIEVE", 85, "ip -n nosuch"),
+    ("GUEST_NODE_RETRIEVE", 85, "ssh-key -n nosuch"),
+    ("GUEST_NODE_RETRIEVE", 85, "cp a.txt nosuch:/b"),
+    ("INET_CACHE_KUBECTL", 40, "kubectl -- get pods"),
+    ("HOST_PATH_STAT", 30, "logs --audit --file=/no/such/file"),
+    ("INET_LICENSES", 40, "license -d /proc/nosuch"),
+    ("GUEST_DRIVER_MISMATCH", 81, "start --driver=ssh --ssh-ip-address=192.0.2.9 --dry-run"),
+    ("DRV_UNSUPPORTED", 56, "start -p other --driver=fantasy --dry-run"),
+    ("RSRC_INSUFFICIENT_CORES", 29, "start --cpus=5000 --dry-run"),
+    ("RSRC_INSUFFICIENT_SYS_MEMORY", 23, "start --memory=900t --dry-run"),
+    ("MK_USAGE", 14, "pause --namespaces="),
+    ("MK_USAGE", 14, "stop --schedule=-5m"),
+]
+
+
+@pytest.mark.parametrize(("id", "code", "words"), KNOWN, ids=[words for _, _, words in KNOWN])
+def test_refusal(minikube: Program, id: str, code: int, words: str) -> None:
+    minikube.add_profile("minikube")
+    done = minikube(*words.split())
+    assert (done.returncode, f"X Exiting due to {id}: " in done.stderr) == (code, True), done
+    assert "Exiting due to" not in done.stdout
+
+
+MACHINE_GONE = ["ssh true", "cp a.txt /b", "service list", "pause", "unpause", "update-context", "sync", "ssh-host"]
+
+
+@pytest.mark.parametrize("words", MACHINE_GONE)
+def test_a_profile_whose_machine_is_gone(minikube: Program, words: str) -> None:
+    """Exit code 85, and told on stdout as upstream does."""
+    minikube.add_profile("minikube")
+    done = minikube(*words.split())
+    assert (done.returncode, done.stderr) == (85, ""), done
+    assert done.stdout == '* The control-plane node minikube host does not exist\n  To start a cluster, run: "minikube start"\n'
+
+
+def test_a_home_that_is_a_file(minikube: Program) -> None:
+    minikube.home.write_text("no directory\n")
+    done = minikube("config", "set", "memory", "3g")
+    assert (done.returncode, "Traceback" in done.stderr) == (37, False), done
+    assert minikube.home.read_text() == "no directory\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a mount in the way needs root")
+def test_a_profile_that_cannot_be_removed(minikube: Program) -> None:
+    file = minikube.add_profile("minikube")
+    in_the_way = file.parent / "mounted"
+    in_the_way.mkdir()
+    script = f'mount -t tmpfs none {in_the_way}; exec "$@"'
+    argv = ["unshare", "--mount", "sh", "-ec", script, "sh", sys.executable, "-s", "-E", str(PROGRAM), "delete"]
+    done = subprocess.run(argv, env=minikube.environment, capture_output=True, text=True, timeout=240, check=False)
+    assert (done.returncode, "Exiting due to GUEST_PROFILE_DELETION: " in done.stderr) == (80, True), done
+    assert minikube("delete").returncode == 0
