@@ -55,5 +55,5 @@ def _needs_root(profile: str) -> bool:
 class _Silent(Report):
     """For a first look whose story is told by the second."""
 
-    def _tell(self, kind: str, data: dict[str, str], message: str, style: str) -> None:
+    def _tell(self, kind: str, data: dict[str, str], message: str, style: str, *, lasts: bool = False) -> None:
         pass
