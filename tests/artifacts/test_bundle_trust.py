@@ -118,6 +118,7 @@ MANIFESTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a list": lambda whole: b"[]",
     "not text": lambda whole: b"\xff\xfe\xff",
     "without files": _without_files,
+    "a version that is none": lambda whole: whole | {"kubernetes": ["v1.x"]},
     "numbers as text": lambda whole: whole | {"entries": "three"},
     "an image that is not there": _image_that_is_not_there,
 }

@@ -26,6 +26,7 @@ MANIFEST_BYTES = 64 << 20
 """No manifest is larger; nothing of a hostile file is read into memory beyond this."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_VERSION = re.compile(r"v\d{1,4}\.\d{1,4}\.\d{1,4}(-[0-9a-z.-]{1,40})?", re.ASCII)
 _NAME = re.compile(r"[a-z0-9][A-Za-z0-9._-]{0,100}")
 
 
@@ -100,6 +101,8 @@ def decode(data: bytes) -> Manifest:
         manifest = msgspec.json.decode(data, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise damaged(f"its manifest cannot be read: {error}") from None
+    if wrong := [version for version in manifest.kubernetes if not _VERSION.fullmatch(version)]:
+        raise damaged(f"{wrong[0]!r} is not a version of Kubernetes")
     for entry in manifest.entries:
         _check_entry(entry)
     _check_inodes(manifest)
