@@ -33,9 +33,10 @@ docs: $(VENV)/ready ## write the generated pages of docs/ anew
 messages: $(VENV)/ready ## bring the catalogues of translations in line with the code; says what is not translated yet
 	$(PY) tools/messages.py
 
-bench: $(VENV)/ready ## how long quick commands, and start, stop, restart and delete take on this machine
+bench: $(VENV)/ready ## how long quick commands, start, stop, restart, delete and loading images take on this machine
 	PYTHONPATH=src:. $(VENV)/bin/python -m bench.commands
 	PYTHONPATH=src:. $(VENV)/bin/python -m bench.run
+	PYTHONPATH=src:. $(VENV)/bin/python -m bench.images
 
 RUNS ?= 1
 faults: $(VENV)/ready ## every fault of docs/reliability.md against real clusters, RUNS=1 times each; prints a table (needs root, takes an hour)

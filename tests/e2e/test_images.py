@@ -143,6 +143,7 @@ def test_not_overwritten_if_not_wanted(cluster: Cluster, tmp_path: Path) -> None
         (("load", "--daemon", "image-test-nosuch:1"), 80, "GUEST_IMAGE_LOAD"),
         (("save", "image-test-nosuch:1", "/tmp/nosuch.tar"), 80, "GUEST_IMAGE_SAVE"),
         (("save", APP, "/nonexistent/x.tar"), 80, "GUEST_IMAGE_SAVE"),
+        (("save", "registry.k8s.io/kube-proxy:v1.37.1", "/tmp/nosuch.tar"), 80, "GUEST_IMAGE_SAVE"),
         (("tag", APP), 14, "MK_USAGE"),
         (("load",), 14, "MK_USAGE"),
     ],
@@ -167,12 +168,11 @@ def test_cache(cluster: Cluster, tmp_path: Path) -> None:
     name = "docker.io/library/image-test-small:1"
     cluster.ok("image", "load", str(small_archive(tmp_path)))
     cluster.ok("image", "save", name)
+    cluster.ok("cache", "add", name)  # no engine here has it, but the cluster does
     cached = cluster.place.home / "cache/images"
     assert [path.name for path in cached.glob("*/docker.io/library/*")] == ["image-test-small_1"]
     config = cluster.place.home / "config/config.json"
-    config.parent.mkdir(exist_ok=True)
-    before = json.loads(config.read_text()) if config.exists() else {}
-    config.write_text(json.dumps({**before, "cache": {name: None}}))
+    assert json.loads(config.read_text())["cache"] == {name: None}
     try:
         assert cluster.place.run("cache", "list").stdout == f"{name}\n"
         assert cluster.place.run("cache", "list", "--format", "<{{.CacheImage}}>").stdout == f"<{name}>"
@@ -185,7 +185,7 @@ def test_cache(cluster: Cluster, tmp_path: Path) -> None:
         assert not list(cached.glob("*/docker.io"))
         assert cluster.place.run("cache", "delete", name).code == 30
     finally:
-        config.write_text(json.dumps(before))
+        cluster.run("cache", "delete", name)
         cluster.run("image", "rm", name)
 
 

@@ -40,25 +40,31 @@ def place(image: str) -> Path:
 
 def add(image_names: Sequence[str], report: Report, *, profiles: Sequence[str]) -> None:
     """Keep images of docker, podman or a registry, and load them into the clusters that run."""
+    running = _running(profiles)
     for image in image_names:
-        fetch(image, report)
+        fetch(image, report, running)
     userconfig.change(lambda content: content.__setitem__(KEY, {**(content.get(KEY) or {}), **dict.fromkeys(image_names)}))
-    for node in _running(profiles):
+    for node in running:
         for image in image_names:
             _load(node, image, report)
 
 
-def fetch(image: str, report: Report) -> None:
-    """Have the image's archive in the cache."""
+def fetch(image: str, report: Report, nodes: Sequence[Node] = ()) -> None:
+    """Have the image's archive in the cache: from docker or podman, else through a running cluster, which asks the registry."""
     target = place(image)
     _make_room(target)
     with tempfile.TemporaryDirectory(prefix=".adding-", dir=directory()) as scratch:
         archive = Path(scratch, "image")
         try:
-            with report.progress.task(f"caching {image}"):
-                imagedaemons.save(image, archive)
+            imagedaemons.save(image, archive)
         except imagedaemons.NoSuchImage as error:
-            raise Reason("MK_CACHE_LOAD", f"Failed to cache {image}: {error}") from error
+            if not nodes:
+                raise Reason(
+                    "MK_CACHE_LOAD",
+                    f"Failed to cache {image}: {error}",
+                    advice="Registries are asked by the cluster: start it first (minikube start).",
+                ) from error
+            images.fetch(nodes[0], image, archive, report)
         archive.replace(target)
 
 

@@ -44,7 +44,7 @@ def load_archive(node: Node, path: Path, progress: Progress, *, label: str = "",
 
 
 def stored_images(node: Node) -> list[runtime.StoredImage]:
-    answer = node.run(runtime.LIST, timeout=60)
+    answer = node.run(runtime.LIST, timeout=120)
     if answer.code:
         raise Reason("GUEST_IMAGE_LIST", f"Failed to list images: {said(answer.stderr)}", advice="minikube logs")
     return runtime.read_list(answer.stdout)

@@ -84,7 +84,7 @@ def push(profile: str, names: Sequence[str], report: Report) -> None:
         with report.progress.task(f"pushing {whole}"):
             answer = node.run(runtime.push_command(whole), timeout=None)
         if answer.code:
-            raise Reason("GUEST_IMAGE_PUSH", f"Failed to push image {name}: {said(answer.stderr)}")
+            raise _not_whole(said(answer.stderr), "GUEST_IMAGE_PUSH", f"Failed to push image {name}")
 
 
 def remove(profile: str, names: Sequence[str], report: Report) -> None:
@@ -113,9 +113,19 @@ def tag(profile: str, source: str, target: str) -> None:
         raise Reason("GUEST_IMAGE_TAG", f"Failed to tag image: {said(answer.stderr)}")
 
 
+def fetch(node: Node, name: str, target: Path, report: Report) -> None:
+    """An image of the node into a file; what it does not have it gets from the registry first."""
+    if _find(stored_images(node), name) is None:
+        _pull(node, name, "MK_CACHE_LOAD", report)
+    _save(node, name, str(target), report)
+
+
 def save(profile: str, name: str, target: str, report: Report) -> None:
     """Into a file, or for `-` to stdout."""
-    node = existing.running_node(profile)
+    _save(existing.running_node(profile), name, target, report)
+
+
+def _save(node: Node, name: str, target: str, report: Report) -> None:
     image = _require(node, name)
     if target == "-":
         if sys.stdout.isatty():
@@ -182,7 +192,18 @@ def _export(node: Node, image: runtime.StoredImage, name: str, sink: int) -> Non
     known = _tag_of(image, name) or (image.tags or image.digests or (f"sha256:{image.id}",))[0]
     code, errors = node.control.transfer(runtime.export_command(known), sink=sink)
     if code:
-        raise Reason("GUEST_IMAGE_SAVE", f"Failed to save image {name}: {said(errors)}")
+        raise _not_whole(said(errors), "GUEST_IMAGE_SAVE", f"Failed to save image {name}")
+
+
+def _not_whole(why: str, id: str, what: str) -> Reason:
+    """Layers that came with the cluster are kept unpacked only, which is all that running them takes."""
+    if "content digest" not in why or "not found" not in why:
+        return Reason(id, f"{what}: {why}")
+    return Reason(
+        id,
+        f"{what}: it stands on layers that came with the cluster, and the cluster keeps those unpacked only",
+        advice="Take the image from where it was built, or pull it again: minikube image rm, then minikube image pull.",
+    )
 
 
 def _find(images: Sequence[runtime.StoredImage], text: str) -> runtime.StoredImage | None:

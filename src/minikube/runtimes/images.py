@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 _CTR = ("ctr", "--namespace", "k8s.io")
-LIST = ("crictl", "images", "--output", "json")
+# Its own patience is two seconds, and a machine may be busier than that.
+_CRICTL = ("crictl", "--timeout", "60s")
+LIST = (*_CRICTL, "images", "--output", "json")
 # Blobs, an empty line, and the layers that are unpacked under the digest of all layers up to them.
 INVENTORY = (
     "/bin/sh",
@@ -20,7 +22,7 @@ _IMPORT = """\
 ctr --namespace k8s.io images import --snapshotter overlayfs - >&2 || exit
 for name do
   tries=0
-  until crictl inspecti --quiet "$name" > /dev/null 2>&1; do
+  until crictl --timeout 20s inspecti --quiet "$name" > /dev/null 2>&1; do
     tries=$((tries + 1))
     [ $tries -lt 100 ] || { echo "the runtime does not show $name" >&2; exit 1; }
     sleep 0.05
@@ -89,11 +91,11 @@ def untag_command(name: str) -> list[str]:
 
 
 def remove_command(name: str) -> list[str]:
-    return ["crictl", "rmi", name]
+    return [*_CRICTL, "rmi", name]
 
 
 def pull_command(name: str) -> list[str]:
-    return ["crictl", "pull", name]
+    return [*_CRICTL, "pull", name]
 
 
 def push_command(name: str) -> list[str]:
