@@ -1,4 +1,4 @@
-"""Two clusters started at the same moment, one of them small, and one of them deleted again."""
+"""Two clusters started at the same moment, one of them small and without a user namespace, and the other deleted again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SMALL_MB = 2300
 
 class Pair(NamedTuple):
     kept: Minikube
-    """Still running, with SMALL_MB of memory."""
+    """Still running, with SMALL_MB of memory and --user-namespace=false."""
     doomed: Minikube
     """Started and deleted with `-o json`."""
     answers: list[Answer]
@@ -28,7 +28,8 @@ class Pair(NamedTuple):
 
 def make_pair(place: Place, names: tuple[str, str], node_image: Path) -> Pair:
     kept, doomed = (Minikube(place, name) for name in names)
-    running = [kept.begin("start", f"--memory={SMALL_MB}mb"), doomed.begin("start", "-o", "json")]
+    small = (f"--memory={SMALL_MB}mb", "--user-namespace=false")
+    running = [kept.begin("start", *small), doomed.begin("start", "-o", "json")]
     outputs = [process.communicate(timeout=400) for process in running]
     answers = [Answer(process.returncode, *output) for process, output in zip(running, outputs, strict=True)]
     both = [minikube for minikube, answer in zip((kept, doomed), answers, strict=True) if answer.code == 0]

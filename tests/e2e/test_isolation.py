@@ -5,13 +5,13 @@ from __future__ import annotations
 import secrets
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from support import manifests
 from support.attacker import SCRIPT, Prey, attacker, script
-from support.minikube import CLONE
+from support.minikube import CLONE, Minikube
 
 from e2e.conftest import Cluster
 from e2e.pair import Pair
@@ -19,21 +19,37 @@ from e2e.test_limits import memory_limit
 
 WAYS = [line.split()[1] for line in SCRIPT.splitlines() if line.startswith("try ")]
 CONTROLS = [way for way in WAYS if way.startswith("control-")]
-# Without a user namespace for the whole node, root in it is the kernel's root: docs/security.md, "What is open".
+# Without a user namespace for the whole node, root in it is the kernel's root: docs/security.md, "Without a user namespace".
 OPEN = {"core-pattern", "tracing"}
 GENEROUS = 120
 
 
 @pytest.fixture(scope="module")
-def prey(pair: Pair) -> Iterator[Prey]:
-    """Things of the host that nobody in a node should ever see."""
+def plain(pair: Pair, cluster: Cluster) -> Minikube:
+    """A cluster whose node has no user namespace, with the test images."""
+    pair.kept.ssh("ctr -n k8s.io images import -", input=(cluster.place.directory / "test-images.tar").read_bytes())
+    return pair.kept
+
+
+@pytest.fixture(scope="module")
+def attack() -> Iterator[Callable[[Minikube, Minikube], dict[str, str]]]:
+    """Have a pod of the first cluster try to get at things of the host that nobody in a node should ever see, and at the other cluster."""
     mark = secrets.token_hex(6)
     canary = Path.home() / f".minikube-canary-{mark}"
     canary.write_text("of the host")
     process = subprocess.Popen(["sleep", f"36{int(mark, 16) % 10**6:06}"])
+
+    def run(minikube: Minikube, other: Minikube) -> dict[str, str]:
+        prey = Prey(canary.name, str(process.args[1]), server.getsockname()[1], other.ok("ip").strip())  # type: ignore[index]
+        minikube.apply(attacker("attacker"))
+        minikube.kubectl("wait", "--for=condition=Ready", "pod/attacker", "--timeout=60s")
+        lines = minikube.kubectl("exec", "-i", "attacker", "--", "sh", input=script(prey), timeout=GENEROUS).splitlines()
+        minikube.kubectl("delete", "pod/attacker", "--wait=false")
+        return dict(line.split(maxsplit=1) for line in lines)
+
     try:
         with socket.create_server(("127.0.0.1", 0)) as server:
-            yield Prey(canary.name, str(process.args[1]), server.getsockname()[1], pair.kept.ok("ip").strip())  # type: ignore[index]
+            yield run
     finally:
         process.kill()
         process.wait()
@@ -41,36 +57,45 @@ def prey(pair: Pair) -> Iterator[Prey]:
 
 
 @pytest.fixture(scope="module")
-def outcome(cluster: Cluster, prey: Prey) -> dict[str, str]:
-    cluster.apply(attacker("attacker"))
-    cluster.kubectl("wait", "--for=condition=Ready", "pod/attacker", "--timeout=60s")
-    lines = cluster.kubectl("exec", "-i", "attacker", "--", "sh", input=script(prey), timeout=GENEROUS).splitlines()
-    cluster.kubectl("delete", "pod/attacker", "--wait=false")
-    return dict(line.split(maxsplit=1) for line in lines)
+def outcome(cluster: Cluster, pair: Pair, attack: Callable[[Minikube, Minikube], dict[str, str]]) -> dict[str, str]:
+    return attack(cluster, pair.kept)
+
+
+@pytest.fixture(scope="module")
+def plain_outcome(cluster: Cluster, plain: Minikube, attack: Callable[[Minikube, Minikube], dict[str, str]]) -> dict[str, str]:
+    return attack(plain, cluster)
 
 
 @pytest.mark.parametrize("way", CONTROLS)
-def test_the_attackers_tools_work(outcome: dict[str, str], way: str) -> None:
+def test_the_attackers_tools_work(outcome: dict[str, str], plain_outcome: dict[str, str], way: str) -> None:
     """Otherwise a refusal would say nothing."""
-    assert outcome[way] == "open"
+    assert (outcome[way], plain_outcome[way]) == ("open", "open")
 
 
-@pytest.mark.parametrize(
-    "way",
-    [
-        pytest.param(way, marks=pytest.mark.xfail(strict=True, reason="open: docs/security.md")) if way in OPEN else way
-        for way in WAYS
-        if way not in CONTROLS
-    ],
-)
+@pytest.mark.parametrize("way", [way for way in WAYS if way not in CONTROLS])
 def test_no_way_leads_to_the_host(outcome: dict[str, str], way: str) -> None:
     assert outcome[way] == "refused"
 
 
-def test_limits_hold_also_when_the_node_lifts_its_own(cluster: Cluster, outcome: dict[str, str]) -> None:
-    before = memory_limit(cluster)
-    assert outcome["limit"] != str(before), "the attacker could not even try"
-    assert memory_limit(cluster) == before
+def test_only_what_the_documentation_names_is_open_without_a_user_namespace(plain_outcome: dict[str, str]) -> None:
+    found = {way for way, answer in plain_outcome.items() if answer == "open" and way not in CONTROLS}
+    assert found <= OPEN
+
+
+def test_root_in_a_node_is_nobody_on_the_host(cluster: Cluster, plain: Minikube) -> None:
+    for minikube, shifted in ((cluster, True), (plain, False)):
+        first, outside, count = minikube.ssh("cat /proc/self/uid_map").split()
+        assert (first, int(outside) >= 0x70000000, int(count) <= 1 << 24) == ("0", shifted, shifted)
+
+
+def test_limits_hold_also_when_the_node_lifts_its_own(plain: Minikube, plain_outcome: dict[str, str]) -> None:
+    before = memory_limit(plain)
+    assert plain_outcome["limit"] != str(before), "the attacker could not even try"
+    assert memory_limit(plain) == before
+
+
+def test_a_node_in_a_user_namespace_cannot_lift_even_its_own_limits(cluster: Cluster, outcome: dict[str, str]) -> None:
+    assert outcome["limit"] == str(memory_limit(cluster))
 
 
 def test_every_way_is_in_the_documentation() -> None:
@@ -84,15 +109,15 @@ def test_pods_run_under_the_runtimes_seccomp_profile(cluster: Cluster) -> None:
     assert cluster.kubectl("logs", "filtered").split() == ["Seccomp:", "2"]
 
 
-def test_a_pod_in_a_user_namespace_works(cluster: Cluster) -> None:
+def test_a_pod_in_a_user_namespace_works_where_the_node_has_none(plain: Minikube) -> None:
     """With volumes, whose files belong to it."""
     pod = manifests.pod("mapped", "echo mine > /data/file && sleep 3600")
     pod["spec"]["hostUsers"] = False
     pod["spec"]["volumes"] = [{"name": "data", "emptyDir": {}}]
     pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
-    cluster.apply(pod)
-    cluster.kubectl("wait", "--for=condition=Ready", "pod/mapped", "--timeout=60s")
-    first, outside, _ = cluster.kubectl("exec", "mapped", "--", "cat", "/proc/self/uid_map").split()
+    plain.apply(pod)
+    plain.kubectl("wait", "--for=condition=Ready", "pod/mapped", "--timeout=60s")
+    first, outside, _ = plain.kubectl("exec", "mapped", "--", "cat", "/proc/self/uid_map").split()
     assert (first, int(outside) >= 65536) == ("0", True)
-    assert cluster.kubectl("exec", "mapped", "--", "stat", "-c", "%u", "/data/file").strip() == "0"
-    cluster.kubectl("delete", "pod/mapped", "--wait=false")
+    assert plain.kubectl("exec", "mapped", "--", "stat", "-c", "%u", "/data/file").strip() == "0"
+    plain.kubectl("delete", "pod/mapped", "--wait=false")

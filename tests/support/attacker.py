@@ -20,7 +20,7 @@ try control-find 'find / /host -xdev -name supervisor.py | grep -q .'
 try control-enter 'nsenter -t 1 -m -u -n -i -p -- find /etc -name supervisor.py | grep -q .'
 try control-write 'echo x > /host/etc/CANARY-control && rm /host/etc/CANARY-control'
 try control-python 'python "import ctypes, fcntl"'
-try control-device 'mknod /tmp/zero c 1 5 && head -c 1 /tmp/zero'
+try control-device 'head -c 1 /dev/zero'
 try control-mount 'mount -t tmpfs none /t && umount /t'
 try control-priority 'python "import os; os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))"'
 

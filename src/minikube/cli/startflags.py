@@ -79,6 +79,13 @@ DRIVER = (
     Flag("socket-vmnet-path", help="socket_vmnet's socket (qemu)."),
     Flag("rosetta", "bool", help="Rosetta in the node (vfkit)."),
     Flag("vmnet-offloading", "bool", help="Offloading of vmnet (krunkit)."),
+    Flag(
+        "user-namespace",
+        "bool",
+        True,
+        "Root in the node is an ordinary user on the host, where the kernel can do that (native, ssh). Turn it off for pods with "
+        "hostUsers: false, eBPF, NFS volumes or loop devices. A change takes effect when a stopped cluster is started.",
+    ),
     Flag("ssh-ip-address", help="Address of the machine (ssh)."),
     Flag("ssh-user", default="root", help="User on the machine (ssh)."),
     Flag("ssh-key", help="Key for the machine (ssh)."),

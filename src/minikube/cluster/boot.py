@@ -136,6 +136,9 @@ class Boot:
         profile_files.save(self.config)  # what cannot be written is found out before the host is changed
         self.report.step(self.driver.step, self._box_words(), style="running")
         self.node = self.driver.create(self.components, specification.limits(self.config, self.machine), self.report.progress)
+        self.machine = self.driver.machine()  # more is known once the box is made
+        for warning in self.driver.warnings():
+            self.report.warning(warning)
         for entry in self.config.Nodes or []:
             entry.IP = self.node.address
         profile_files.save(self.config)

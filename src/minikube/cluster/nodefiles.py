@@ -21,12 +21,14 @@ HOST_NAME = "host.minikube.internal"
 
 def node_files(spec: ClusterSpec, node: Node, *, pause_image: str, machine: Machine) -> dict[str, File]:
     """Path in the node to content."""
-    restrict_oom_score = "CAP_SYS_RESOURCE" not in machine.capabilities
+    restrict_oom_score = machine.user_namespace or "CAP_SYS_RESOURCE" not in machine.capabilities
     texts = {
         KUBEADM_FILE: kubeadm_documents(spec),
         KUBELET_FILE: dump_yaml(kubelet_configuration(spec)),
         **{f"{PATCHES_DIRECTORY}/{name}": text for name, text in static_pod_patches(spec).items()},
-        "/etc/containerd/config.toml": containerd.configuration(sandbox_image=pause_image, restrict_oom_score_adj=restrict_oom_score),
+        "/etc/containerd/config.toml": containerd.configuration(
+            sandbox_image=pause_image, restrict_oom_score_adj=restrict_oom_score, own_keyrings=not machine.user_namespace
+        ),
         "/etc/cni/net.d/1-k8s.conflist": containerd.cni_configuration(spec.pod_network),
         "/etc/crictl.yaml": f"runtime-endpoint: {spec.cri_socket}\nimage-endpoint: {spec.cri_socket}\n",
         RENEWAL: Path(renewal.__file__).read_text(),

@@ -123,6 +123,10 @@ class Driver(ABC):
     def look_after(self) -> None:  # noqa: B027 - most drivers have nothing of the kind
         """Bring back what a running node needs outside itself and somebody ended."""
 
+    def warnings(self) -> list[str]:
+        """What whoever starts a box should know about it, in words."""
+        return []
+
     def host_changes(self) -> list[dict[str, Any]]:
         """What is changed on this host for the node at the moment; host/journal.py can say each in words."""
         return []

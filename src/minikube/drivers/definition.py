@@ -39,7 +39,8 @@ class Definition:
     machines/<machine>/config.json, from the profile's, the settings of this start and what was kept before; `make` gives the driver
     object for a machine's name and that configuration. `status` runs in a thread and under a time limit. `flags` are further flags of
     `start --driver=NAME`. `questions` are what a start needs to be true of this host: `doctor` asks them all, `start` the quick ones.
-    `origin` says where it comes from: built in, a package, a program.
+    `origin` says where it comes from: built in, a package, a program. With `only_start_configures`, a machine that exists can be looked
+    after without its configuration, which is then not even read.
     """
 
     __slots__ = (
@@ -48,6 +49,7 @@ class Definition:
         "flags",
         "make",
         "name",
+        "only_start_configures",
         "origin",
         "priority",
         "questions",
@@ -72,10 +74,11 @@ class Definition:
         flags: Callable[[], Sequence[Flag]] = no_flags,
         questions: Callable[[], Sequence[Question]] = no_questions,
         origin: str = "",
+        only_start_configures: bool = False,
     ) -> None:
         self.name, self.title, self.aliases, self.summary = name, title or name, aliases, summary
         self.make, self.status, self.configure, self.flags, self.questions = make, status, configure, flags, questions
-        self.systems, self.priority, self.origin = systems, priority, origin
+        self.systems, self.priority, self.origin, self.only_start_configures = systems, priority, origin, only_start_configures
 
     @property
     def built_in(self) -> bool:

@@ -62,7 +62,7 @@ def of_machine(name: str, machine: str) -> Definition:
 def driver_for(name: str, machine: str) -> Driver:
     """The driver of a machine that was made before, with the configuration that was kept for it."""
     found = of_machine(name, machine)
-    if not found.keeps_configuration:
+    if found.only_start_configures or not found.keeps_configuration:
         return found.make(machine, {})
     from minikube.drivers import machinefile
 

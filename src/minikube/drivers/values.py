@@ -41,6 +41,8 @@ class Machine(NamedTuple):
     """What can be granted to a node, as `CAP_…` names."""
     resolv_conf: str
     """For the node: only name servers that can be reached from there."""
+    user_namespace: bool = False
+    """Whether the node's root is somebody else there; known once the box is made."""
 
 
 class DriverStatus(NamedTuple):

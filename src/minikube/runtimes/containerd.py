@@ -23,8 +23,12 @@ UNUSED_PLUGINS = (
 )
 
 
-def configuration(*, sandbox_image: str, restrict_oom_score_adj: bool) -> str:
-    """/etc/containerd/config.toml. `restrict_oom_score_adj` is for hosts where even root may not lower a score (no CAP_SYS_RESOURCE)."""
+def configuration(*, sandbox_image: str, restrict_oom_score_adj: bool, own_keyrings: bool = True) -> str:
+    """/etc/containerd/config.toml.
+
+    `restrict_oom_score_adj` is for hosts where even root may not lower a score (no CAP_SYS_RESOURCE). In a user namespace root may have
+    200 keyrings like anybody else, too few for one in each container.
+    """
     # Its own default is a second: then every shim of an idle node is woken all the time. The kubelet looks every ten seconds.
     stats = "10s"
     disabled = ",\n".join(f"  {json.dumps(plugin)}" for plugin in UNUSED_PLUGINS)
@@ -72,6 +76,7 @@ required_plugins = ["io.containerd.grpc.v1.cri"]
 
       [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
         SystemdCgroup = false
+        NoNewKeyring = {str(not own_keyrings).lower()}
 
 [plugins."io.containerd.nri.v1.nri"]
   disable = true

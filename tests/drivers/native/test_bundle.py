@@ -8,6 +8,7 @@ import pytest
 from minikube.artifacts.components import Components
 from minikube.drivers.native import bundle
 from minikube.drivers.native.layout import Layout
+from minikube.drivers.native.usernamespace import Enclosure
 from minikube.drivers.values import Limits
 
 
@@ -33,6 +34,28 @@ def test_every_namespace_is_its_own(configuration: Any) -> None:
     namespaces = configuration()["linux"]["namespaces"]
     assert {entry["type"] for entry in namespaces} == {"pid", "ipc", "uts", "mount", "cgroup", "network"}
     assert all("path" not in entry for entry in namespaces)
+
+
+@pytest.fixture
+def enclosed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path))
+    parts = Components("v1.37.1", *(tmp_path / name for name in ("image", "binaries", "prepared", "seed", "runc", "kubectl")))
+    return bundle.configuration(Layout("box"), parts, Limits(0, 0, 0), Enclosure(1 << 28, "/mnt", "rootfs", []))
+
+
+def test_in_a_user_namespace_root_is_somebody_else_but_files_stay_whose_they_are(enclosed: dict[str, Any], tmp_path: Path) -> None:
+    assert {"type": "user"} in enclosed["linux"]["namespaces"]
+    for mappings in (enclosed["linux"]["uidMappings"], enclosed["linux"]["gidMappings"]):
+        assert [(entry["containerID"], entry["hostID"]) for entry in mappings] == [(0, 1 << 28)]
+    on_disk = [mount for mount in enclosed["mounts"] if mount["source"].startswith(str(tmp_path))]
+    assert on_disk
+    assert all("ridmap" in mount["options"] for mount in on_disk)
+
+
+def test_a_user_namespace_brings_no_device_of_the_host(enclosed: dict[str, Any]) -> None:
+    kmsg = next(mount for mount in enclosed["mounts"] if mount["destination"] == "/dev/kmsg")
+    assert kmsg["source"] == "/dev/null"
+    assert [device["path"] for device in enclosed["linux"]["devices"] if device["path"] != "/dev/fuse"] == []
 
 
 def test_the_store_is_a_lower_directory_and_its_colons_are_escaped(configuration: Any) -> None:

@@ -12,7 +12,7 @@ import pytest
 from healthy_machine import ROUTES, Machine, filesystem
 
 from minikube.drivers.checks import Finding, Ground, Question, ask
-from minikube.drivers.native.checks import QUESTIONS, firewall, kernel, network, resources, storage
+from minikube.drivers.native.checks import QUESTIONS, firewall, isolation, kernel, network, resources, storage
 from minikube.drivers.native.layout import Layout
 from minikube.output.kinds import KINDS
 
@@ -68,6 +68,11 @@ def test_a_healthy_machine_has_nothing_to_complain_about(machine: Machine) -> No
     assert [check for check in ask(questions, machine.ground()) if check.state != "ok"] == []
 
 
+def test_a_kernel_that_cannot_shift_owners_is_named(machine: Machine) -> None:
+    found = isolation.shifted_root(machine.ground(kernel="5.15.0-91-generic"))
+    assert (found.state, "5.15.0-91-generic" in found.detail, "5.19" in found.fix) == ("warning", True, True)
+
+
 def test_questions_that_every_start_asks_can_refuse_it_and_have_an_exit_code() -> None:
     assert len({question.id for question in QUESTIONS}) == len(QUESTIONS)
     assert [question.id for question in QUESTIONS if question.reason not in KINDS] == []
@@ -77,6 +82,10 @@ def test_questions_that_every_start_asks_can_refuse_it_and_have_an_exit_code() -
     ("look", "change", "state", "words", "fix"),
     [
         (kernel.namespaces, remove("proc/self/ns/cgroup"), "missing", "cgroup", "kernel"),
+        (isolation.shifted_root, remove("proc/self/ns/user"), "warning", "none may be made", "sysctl"),
+        (isolation.shifted_root, write("proc/sys/user/max_user_namespaces", "0"), "warning", "none may be made", "sysctl"),
+        (isolation.shifted_root, remounted("- ext4", "- nfs4"), "warning", "is on nfs4", "MINIKUBE_HOME"),
+        (isolation.shifted_root, remounted("- ext4", "- tmpfs"), "warning", "is on tmpfs", "MINIKUBE_HOME"),
         (kernel.namespaces, write("proc/sys/user/max_net_namespaces", "0"), "missing", "net", "sysctl -w user.max_net_namespaces"),
         (kernel.namespaces, remove("proc/self/ns/user"), "warning", "hostUsers", "user.max_user_namespaces"),
         (kernel.namespaces, write("proc/sys/user/max_user_namespaces", "0"), "warning", "hostUsers", "user.max_user_namespaces"),

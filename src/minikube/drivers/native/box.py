@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from minikube.artifacts.components import Components
 from minikube.artifacts.prepared import clone_store
-from minikube.drivers.native import bundle, fence, setup
+from minikube.drivers.native import bundle, fence, setup, usernamespace
 from minikube.drivers.native.layout import LAYERS
 from minikube.drivers.native.runc import Runc
+from minikube.drivers.native.usernamespace import Enclosure, NoUserNamespace
 from minikube.drivers.values import Limits
 from minikube.host import cgroups
 from minikube.host.files import give, make_directory, write_durably
@@ -53,6 +54,8 @@ class Box:
             Control(self.layout.control_socket).shutdown(GRACE)
         # A crash, or somebody who removed our directory, may have left parts of the last run: start from a clean host.
         self._undo(facts | {"node_image": str(components.node_image)})
+        bundle.write_root(self.layout)
+        enclosure = self._enclose(facts, components)
         with bridge.choosing():
             # A stopped cluster's addresses may have become those of a VPN or of another cluster: it gets others, and keeps its data.
             if "subnet" not in facts or subnets.is_taken(tools, facts["subnet"]):
@@ -67,10 +70,22 @@ class Box:
             }
             write_durably(self.layout.facts, json.dumps(facts, indent=2) + "\n")
             bridge.create(tools, self.journal, self.layout.bridge, IPv4Network(facts["subnet"]))
-        bundle.write_root(self.layout)
         self._furnish(components)
-        specification = bundle.configuration(self.layout, components, limits)
+        specification = bundle.configuration(self.layout, components, limits, enclosure)
         (self.layout.bundle / "config.json").write_text(json.dumps(specification))
+
+    def _enclose(self, facts: dict[str, Any], components: Components) -> Enclosure | None:
+        """Decide whether the node gets a user namespace, and note it among the facts."""
+        before = bool(facts.get("enclosure"))
+        facts |= {"enclosure": None, "not_enclosed": ""}
+        if self.driver.user_namespace:
+            try:
+                facts["enclosure"] = usernamespace.enclose(self.layout, components)._asdict()
+            except NoUserNamespace as why:
+                facts["not_enclosed"] = str(why)
+        if before != bool(facts["enclosure"]):
+            usernamespace.keep_opaque(self.layout.state("var/lib/containerd"))
+        return Enclosure(**facts["enclosure"]) if facts["enclosure"] else None
 
     def fill(self) -> None:
         prepared, target = Path(self._facts()["prepared_store"]), self.layout.state("var/lib/containerd")
@@ -97,7 +112,10 @@ class Box:
         self.layout.control_socket.unlink(missing_ok=True)
         fence.build(self.layout.fence, Limits(**facts["limits"]))
         log = self.layout.directory / "node.log"
-        process = runc.create(self.layout.container, self.layout.bundle, log=log)
+        enclosure = Enclosure(**facts["enclosure"]) if facts.get("enclosure") else None
+        process = runc.create(self.layout.container, self.layout.bundle, log=log, enclosure=enclosure)
+        if enclosure:
+            usernamespace.hand_over(self.layout.cgroup, enclosure.first)
         bridge.plug(NetworkTools(Path(facts["node_image"])), bridge=self.layout.bridge, cable=self.layout.cable, process=process)
         self._relay_names(process)
         runc.start(self.layout.container)

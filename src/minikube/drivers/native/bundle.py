@@ -9,18 +9,20 @@ from typing import Any
 from minikube.artifacts.components import Components
 from minikube.drivers.native import rights
 from minikube.drivers.native.layout import Layout
+from minikube.drivers.native.usernamespace import Enclosure
 from minikube.drivers.values import Limits
 from minikube.host.capabilities import bounding_set
 from minikube.node.places import METADATA, SUPERVISOR, WRITABLE
 
 # Persistent although below /tmp: where upstream's storage provisioner keeps volumes, and people's scripts look for them.
 VOLUMES = "/tmp/hostpath-provisioner"  # noqa: S108 - a path inside the node
+NAMESPACES = ("pid", "ipc", "uts", "mount", "cgroup", "network")
 
 
-def configuration(layout: Layout, components: Components, limits: Limits) -> dict[str, Any]:
-    """The bundle's config.json."""
+def configuration(layout: Layout, components: Components, limits: Limits, enclosure: Enclosure | None = None) -> dict[str, Any]:
+    """The bundle's config.json; with an enclosure, that of a node in a user namespace."""
     capabilities = rights.capabilities(bounding_set())
-    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    mounts = _mounts(layout, components)
     return {
         "ociVersion": "1.2.0",
         "process": {
@@ -29,17 +31,19 @@ def configuration(layout: Layout, components: Components, limits: Limits) -> dic
             "env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin", "HOME=/root", "container=minikube", "LANG=C.UTF-8"],
             "cwd": "/",
             "capabilities": dict.fromkeys(("bounding", "effective", "inheritable", "permitted"), capabilities),
-            "rlimits": [{"type": "RLIMIT_NOFILE", "hard": files, "soft": files}],
+            # All that this process may have: the last two do not bind the host's root, but they do bind a node's.
+            "rlimits": [_limit(name) for name in ("NOFILE", "NPROC", "MEMLOCK")],
             "noNewPrivileges": False,
         },
-        "root": {"path": "rootfs", "readonly": True},
+        "root": {"path": enclosure.root if enclosure else "rootfs", "readonly": True},
         "hostname": layout.machine,
-        "mounts": _mounts(layout, components),
+        "mounts": _enclosed(mounts) if enclosure else mounts,
         "linux": {
-            "namespaces": [{"type": kind} for kind in ("pid", "ipc", "uts", "mount", "cgroup", "network")],
+            "namespaces": [{"type": kind} for kind in NAMESPACES + (("user",) if enclosure else ())],
+            **({"uidMappings": enclosure.mappings, "gidMappings": enclosure.mappings} if enclosure else {}),
             "cgroupsPath": layout.cgroup,
             "rootfsPropagation": "shared",
-            "devices": rights.device_files(),
+            "devices": [device for device in rights.device_files() if not enclosure or device["path"] != "/dev/kmsg"],
             "resources": _resources(limits),
             "seccomp": rights.refused_calls(),
             "readonlyPaths": ["/proc/sysrq-trigger", "/proc/irq", "/proc/bus"],
@@ -91,6 +95,27 @@ def _mounts(layout: Layout, components: Components) -> list[dict[str, Any]]:
         bind(layout.state("hostpath-provisioner"), VOLUMES, "rw"),
         bind(layout.control_socket.parent, "/run/minikube", "rw"),
     ]
+
+
+def _enclosed(mounts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """For a node in a user namespace: /usr is in place before runc comes; files on disk belong to whom they belong in the node."""
+    changed = [_in_user_namespace(mount) for mount in mounts if mount["destination"] != "/usr"]
+    # runc would bring the host's: device files cannot be made in a user namespace.
+    return [*changed, {"destination": "/dev/kmsg", "type": "bind", "source": "/dev/null", "options": ["bind", "rw"]}]
+
+
+def _in_user_namespace(mount: dict[str, Any]) -> dict[str, Any]:
+    if mount["type"] == "bind":
+        return mount | {"options": [*mount["options"], "ridmap"]}
+    if mount["type"] == "sysfs":
+        # Read-only once, no container could mount it any more. Nothing in there is the node's to write anyway.
+        return mount | {"options": [option for option in mount["options"] if option != "ro"]}
+    return mount
+
+
+def _limit(name: str) -> dict[str, Any]:
+    hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1] & (1 << 64) - 1  # no limit at all is -1 here
+    return {"type": f"RLIMIT_{name}", "hard": hard, "soft": hard}
 
 
 def _escaped(path: Path) -> str:

@@ -12,12 +12,25 @@ if TYPE_CHECKING:
     from minikube.drivers.base import Driver
     from minikube.drivers.checks import Question
     from minikube.drivers.values import DriverStatus
+    from minikube.profiles.clusterconfig import ClusterConfig
+    from minikube.profiles.settings import Settings
 
 
-def _make(machine: str, _own: Mapping[str, Any]) -> Driver:
+def _make(machine: str, own: Mapping[str, Any]) -> Driver:
     from minikube.drivers.native.driver import NativeDriver
 
-    return NativeDriver(machine)
+    return NativeDriver(machine, user_namespace=own.get("UserNamespace", True))
+
+
+def _configure(_config: ClusterConfig, settings: Settings, before: Mapping[str, Any]) -> dict[str, Any]:
+    return {"UserNamespace": kept_choice(settings, before)}
+
+
+def kept_choice(settings: Settings, before: Mapping[str, Any]) -> bool:
+    """Whether the machine is to have a user namespace: what was said once holds until something else is said."""
+    if "UserNamespace" in before and not settings.changed("user-namespace"):
+        return bool(before["UserNamespace"])
+    return bool(settings.get("user-namespace"))
 
 
 def _status() -> DriverStatus:
@@ -49,6 +62,8 @@ DEFINITION = Definition(
     priority=HIGHLY_PREFERRED,
     make=_make,
     status=_status,
+    configure=_configure,
+    only_start_configures=True,
     questions=_questions,
     origin=BUILT_IN,
 )

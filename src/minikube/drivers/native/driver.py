@@ -28,8 +28,9 @@ class NativeDriver(Driver):
     where = "natively on this host"
     needs_root = True
 
-    def __init__(self, machine: str) -> None:
+    def __init__(self, machine: str, *, user_namespace: bool = True) -> None:
         self.layout = Layout(machine)
+        self.user_namespace = user_namespace  # whether the next box is to have one, if it can
 
     def machine(self) -> Machine:
         from minikube.drivers.values import Machine
@@ -38,7 +39,14 @@ class NativeDriver(Driver):
         from minikube.network.resolvers import host_resolvers, node_resolv_conf
 
         granted = frozenset(bounding_set())
-        return Machine(resources.cpus(), resources.memory_mb(), cgroups.is_v2(), granted, node_resolv_conf(host_resolvers()))
+        return Machine(
+            resources.cpus(),
+            resources.memory_mb(),
+            cgroups.is_v2(),
+            granted,
+            node_resolv_conf(host_resolvers()),
+            user_namespace=bool(self.facts().get("enclosure")),
+        )
 
     def create(self, components: Components, limits: Limits, progress: Progress) -> NativeNode:
         if self.state() not in ("Running", "Paused"):
@@ -108,6 +116,12 @@ class NativeDriver(Driver):
                 advice="Run `minikube start`.",
             )
         return facts
+
+    def warnings(self) -> list[str]:
+        why = self.facts().get("not_enclosed")
+        if not why:
+            return []
+        return [f"A privileged pod can take over this machine: the node has no user namespace of its own ({why}). See docs/security.md."]
 
     def look_after(self) -> None:
         self._box().look_after()

@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+from minikube.drivers.native.usernamespace import Enclosure
 from minikube.host.process import ProcessFailed, run, spawn
 from minikube.output.reason import Reason
 
@@ -15,10 +16,12 @@ class Runc:
         self._binary = str(binary)
         self._state = state
 
-    def create(self, container: str, bundle: Path, *, log: Path) -> int:
+    def create(self, container: str, bundle: Path, *, log: Path, enclosure: Enclosure | None = None) -> int:
         """Make the box with its first process waiting, and give that process's number on the host."""
         pid_file = bundle / "pid"
         argv = self._argv("create", "--bundle", str(bundle), "--pid-file", str(pid_file), container)
+        if enclosure:
+            argv = enclosure.command(*argv)
         # The node's first process keeps these streams: they must be a file, not pipes to this command.
         with log.open("wb") as stream:
             code = spawn(argv, stdout=stream, stderr=stream).wait()

@@ -67,9 +67,11 @@ class Agent:
         from minikube.output.progress import Progress
 
         values: dict[str, Any] = {name: Path(value) if value.startswith("/") else value for name, value in request["components"].items()}
+        self._driver.user_namespace = request["user_namespace"]
         with self._alone():
             node = self._driver.create(Components(**values), Limits(**request["limits"]), Progress(None))
-        return {"address": node.address, "gateway": node.gateway}, None
+        made = {"address": node.address, "gateway": node.gateway, "warnings": self._driver.warnings()}
+        return made | {"user_namespace": bool(self._driver.facts().get("enclosure"))}, None
 
     def fill(self, _request: Mapping[str, Any], _blob: bytes) -> tuple[dict[str, Any], None]:
         from minikube.output.progress import Progress

@@ -21,13 +21,14 @@ def _make(machine: str, own: Mapping[str, Any]) -> Driver:
     from minikube.drivers.ssh.driver import SshDriver
     from minikube.drivers.ssh.target import Target
 
-    return SshDriver(machine, Target.kept(own))
+    return SshDriver(machine, Target.kept(own), user_namespace=own.get("UserNamespace", True))
 
 
 def _configure(config: ClusterConfig, settings: Settings, before: Mapping[str, Any]) -> dict[str, Any]:
     """A machine keeps its address; how to log in there may change."""
     from pathlib import Path
 
+    from minikube.drivers.native.definition import kept_choice
     from minikube.drivers.ssh.target import Target
     from minikube.output.reason import Reason
 
@@ -46,7 +47,7 @@ def _configure(config: ClusterConfig, settings: Settings, before: Mapping[str, A
     target = Target.kept(own)
     target.require_usable()
     config.SSHIPAddress, config.SSHUser, config.SSHPort, config.SSHKey = target.address, target.user, target.port, target.key
-    return target.to_keep()
+    return target.to_keep() | {"UserNamespace": kept_choice(settings, before)}
 
 
 def _status() -> DriverStatus:

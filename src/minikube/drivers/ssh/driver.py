@@ -25,12 +25,13 @@ class SshDriver(Driver):
     name = "ssh"
     step = "Running Remotely"
 
-    def __init__(self, machine: str, target: Target) -> None:
+    def __init__(self, machine: str, target: Target, *, user_namespace: bool = True) -> None:
+        self._user_namespace = user_namespace
         self.where = f"on {target.address}"
         self._session = Session(machine, target)
 
     def machine(self) -> Machine:
-        return self._session.found().machine
+        return self._session.found().machine._replace(user_namespace=self._session.facts().get("user_namespace", False))
 
     def create(self, components: Components, limits: Limits, progress: Progress) -> SshNode:
         from minikube.drivers.ssh.transfer import over_there
@@ -38,7 +39,7 @@ class SshDriver(Driver):
         self._session.equip(components, progress)
         # Before anything is made there: whatever happens, `delete` knows that there is something to look for.
         self._session.remember(limits=limits._asdict())
-        made = self._session.call("create", components=over_there(components), limits=limits._asdict())
+        made = self._session.call("create", components=over_there(components), limits=limits._asdict(), user_namespace=self._user_namespace)
         self._session.remember(**made)
         return self.node()
 
@@ -66,6 +67,9 @@ class SshDriver(Driver):
             except Reason as reason:
                 raise self._not_deleted(reason) if reason.id == ID else reason from None
         self._session.forget()
+
+    def warnings(self) -> list[str]:
+        return list(self._session.facts().get("warnings", ()))
 
     def state(self) -> str:
         if "address" not in self._session.facts():

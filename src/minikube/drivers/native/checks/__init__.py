@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minikube.drivers.checks import Question
-from minikube.drivers.native.checks import components, firewall, kernel, network, resources, storage
+from minikube.drivers.native.checks import components, firewall, isolation, kernel, network, resources, storage
 
 KERNEL, RESOURCES, STORAGE, NETWORK, COMPONENTS = "Kernel", "Resources", "Storage", "Network", "Components"
 
@@ -16,6 +16,7 @@ QUESTIONS = (
     Question("cgroups", KERNEL, "Control groups", kernel.control_groups, "HOST_CGROUP_NOT_SUPPORTED"),
     Question("capabilities", KERNEL, "Capabilities", kernel.capabilities),
     Question("overlayfs", KERNEL, "Overlay file system", kernel.overlay),
+    Question("shifted-root", KERNEL, "User namespaces for nodes", isolation.shifted_root, required=False, quick=False),
     Question("kmsg", KERNEL, "Kernel messages", kernel.messages, required=False),
     Question("cpus", RESOURCES, "Processors", resources.processors, "RSRC_INSUFFICIENT_CORES", quick=False),
     Question("memory", RESOURCES, "Memory", resources.memory, "RSRC_INSUFFICIENT_SYS_MEMORY", quick=False),

@@ -1,0 +1,94 @@
+"""The user namespace of a node: its root is nobody on the host, so whatever right it has counts in the node alone.
+
+Files on disk belong to whom they belong in the node; only processes are shifted, and mounts translate. So a machine can go from one to
+the other at any start, and which ids it gets is of no matter to its data.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from minikube.artifacts.components import Components
+from minikube.drivers.native import enclosure
+from minikube.drivers.native.layout import Layout
+from minikube.host import cgroups
+from minikube.host.process import run
+from minikube.node.places import WRITABLE
+
+# Between what systemd gives to containers and what cannot be told from a negative number. Clusters have different ones as far as they go.
+FIRST, COUNT, RANGES = 0x70000000, 1 << 24, 15
+# What has to be a directory, and is covered for the moment of making a node; the first that nothing needed then is below.
+PLACES = ("/mnt", "/media", "/srv", "/opt")
+# A group that is handed over: who may make groups below it and move processes there. Its limits stay the host's.
+HANDED_OVER = (".", "cgroup.procs", "cgroup.threads", "cgroup.subtree_control", "tasks")
+# The mark of a directory that hides what lower layers have there, outside and inside of a user namespace.
+OPAQUE = ("trusted.overlay.opaque", "user.overlay.opaque")
+
+
+class NoUserNamespace(Exception):
+    """Why a node on this machine cannot have one."""
+
+
+class Enclosure(NamedTuple):
+    """How one machine's node is put into its user namespace; plain values, kept among the machine's facts."""
+
+    first: int
+    """The host's number of the node's root."""
+    place: str
+    source: str
+    lowers: list[str]
+
+    @property
+    def root(self) -> str:
+        """The node's root directory, for whom this encloses."""
+        return f"{self.place}/root"
+
+    @property
+    def mappings(self) -> list[dict[str, int]]:
+        return [{"containerID": 0, "hostID": self.first, "size": COUNT}]
+
+    def command(self, *words: str, writable: Sequence[str] = ()) -> list[str]:
+        """The same command with the node's root in place; without one, only a try."""
+        wish: dict[str, Any] = {"first": self.first, "count": COUNT, "place": self.place, "writable": writable}
+        wish |= {"root": self.source, "lowers": self.lowers}
+        return [sys.executable, "-I", "-S", enclosure.__file__, json.dumps(wish), *words]
+
+
+def enclose(layout: Layout, components: Components) -> Enclosure:
+    """Find out by trying; NoUserNamespace where the kernel or a file system is not able to."""
+    lowers = [path / "usr" for path in (layout.images, components.node_binaries, components.node_image)]
+    place = next(_unneeded([layout.root, components.runc, Path(sys.executable), Path(enclosure.__file__), *lowers]), "")
+    if not place:
+        raise NoUserNamespace(f"none of {', '.join(PLACES)} is a directory that is free to be covered")
+    made = Enclosure(FIRST + int(layout.id, 16) % RANGES * COUNT, place, str(layout.root), [str(path) for path in lowers])
+    tried = run(made.command(writable=[str(layout.state(name)) for name in WRITABLE]), timeout=30, check=False)
+    if tried.code:
+        raise NoUserNamespace((tried.error_text or f"exit code {tried.code}").splitlines()[-1])
+    return made
+
+
+def hand_over(group: str, owner: int) -> None:
+    """Let the node's root divide its control group."""
+    for directory in cgroups.directories(group):
+        for name in HANDED_OVER:
+            with contextlib.suppress(FileNotFoundError):
+                os.chown(directory / name, owner, owner)
+
+
+def keep_opaque(layers: Path) -> None:
+    """Image layers unpacked in the one kind of node stay what they are in the other."""
+    for directory, _, _ in os.walk(layers):
+        for known, other in (OPAQUE, OPAQUE[::-1]):
+            with contextlib.suppress(OSError):
+                os.setxattr(directory, other, os.getxattr(directory, known))
+
+
+def _unneeded(needed: Sequence[Path]) -> Iterator[str]:
+    paths = [path.resolve() for path in needed]
+    return (place for place in PLACES if Path(place).is_dir() and not any(path.is_relative_to(place) for path in paths))
