@@ -9,10 +9,13 @@ import pytest
 
 from minikube.artifacts.components import Components
 from minikube.drivers.native import usernamespace
+from minikube.drivers.native.definition import kept_choice
+from minikube.drivers.native.driver import NativeDriver
 from minikube.drivers.native.layout import Layout
 from minikube.drivers.native.usernamespace import Enclosure, NoUserNamespace, enclose, keep_opaque
 from minikube.host.process import run
 from minikube.node.places import WRITABLE
+from minikube.profiles.settings import Flag, Settings
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
 
@@ -82,3 +85,18 @@ def test_layers_that_hide_others_do_so_in_both_kinds_of_node(tmp_path: Path) -> 
             os.setxattr(tmp_path / name, mark, b"y")
     keep_opaque(tmp_path)
     assert [set(os.listxattr(tmp_path / name)) & {outside, inside} for name in "abc"] == [{outside, inside}, {outside, inside}, set()]
+
+
+def test_a_node_without_one_is_warned_of_with_the_cause(layout: Layout) -> None:
+    layout.facts.write_text('{"subnet": "192.0.2.0/24", "not_enclosed": "other owners in /home: Invalid argument"}')
+    (warning,) = NativeDriver("box").warnings()
+    assert "other owners in /home: Invalid argument" in warning
+    layout.facts.write_text('{"subnet": "192.0.2.0/24", "enclosure": null, "not_enclosed": ""}')  # turned off on purpose
+    assert NativeDriver("box").warnings() == []
+
+
+def test_what_was_chosen_once_holds_until_something_else_is_said() -> None:
+    flags = {"user-namespace": Flag("user-namespace", "bool", True)}
+    silent, off = Settings(flags, {}), Settings(flags, {"user-namespace": False})
+    assert [kept_choice(silent, {}), kept_choice(off, {})] == [True, False]
+    assert [kept_choice(silent, {"UserNamespace": False}), kept_choice(off, {"UserNamespace": True})] == [False, False]
