@@ -13,7 +13,7 @@ from support import manifests
 from support.attacker import SCRIPT, Prey, attacker, script
 from support.minikube import CLONE, Minikube
 
-from e2e.conftest import Cluster
+from e2e.conftest import Cluster, not_ready
 from e2e.pair import Pair
 from e2e.test_limits import memory_limit
 
@@ -121,3 +121,15 @@ def test_a_pod_in_a_user_namespace_works_where_the_node_has_none(plain: Minikube
     assert (first, int(outside) >= 65536) == ("0", True)
     assert plain.kubectl("exec", "mapped", "--", "stat", "-c", "%u", "/data/file").strip() == "0"
     plain.kubectl("delete", "pod/mapped", "--wait=false")
+
+
+def test_a_cluster_made_without_a_user_namespace_can_get_one_and_keeps_its_data(plain: Minikube) -> None:
+    """The last test of this file: the cluster is another afterwards."""
+    plain.ssh("echo precious > /var/lib/word && chown 1234:5678 /var/lib/word")
+    plain.kubectl("create", "configmap", "word", "--from-literal=word=precious")
+    plain.ok("stop")
+    plain.start("--user-namespace")
+    assert plain.ssh("cat /proc/self/uid_map").split()[1] != "0"
+    assert plain.ssh("cat /var/lib/word; stat -c %u:%g /var/lib/word").split() == ["precious", "1234:5678"]
+    assert plain.get("configmap", "word")["data"] == {"word": "precious"}
+    assert not_ready(plain.get("pods", "-n", "kube-system")["items"]) == []

@@ -90,6 +90,7 @@ try tracing 'mount -t tracefs none /t && test -e /t/tracing_on'
 umount /t
 echo "limit $(cat /host/sys/fs/cgroup/memory/memory.limit_in_bytes)"
 [ -z "$before" ] || echo $before > /host/sys/fs/cgroup/memory/memory.limit_in_bytes
+exit 0
 """
 
 
