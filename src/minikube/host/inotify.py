@@ -6,6 +6,8 @@ import contextlib
 import os
 from pathlib import Path
 
+from minikube.host import shiftedids
+
 SETTING = "fs.inotify.max_user_instances"
 INSTANCES = 22  # what the components of one cluster take; many systems allow a user 128
 COMFORTABLE = 1024
@@ -29,7 +31,9 @@ def left(root: Path = Path("/"), *, user: int = 0) -> int:
     used = 0
     for process in (root / "proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it may have ended since
-            if process.stat().st_uid == user:
+            owner = process.stat().st_uid
+            # What is in a user namespace counts for whom that belongs to as well.
+            if owner == user or (user == 0 and owner in shiftedids.ALL):
                 used += sum(_leads_to(file) == "anon_inode:inotify" for file in os.scandir(process / "fd"))
     return max(limit(root) - used, 0)
 

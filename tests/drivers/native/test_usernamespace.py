@@ -13,6 +13,7 @@ from minikube.drivers.native.definition import kept_choice
 from minikube.drivers.native.driver import NativeDriver
 from minikube.drivers.native.layout import Layout
 from minikube.drivers.native.usernamespace import Enclosure, NoUserNamespace, enclose, keep_opaque
+from minikube.host import shiftedids
 from minikube.host.process import run
 from minikube.node.places import WRITABLE
 from minikube.profiles.settings import Flag, Settings
@@ -68,8 +69,7 @@ def test_the_place_that_is_covered_is_not_one_that_the_node_is_made_from(
 
 
 def test_ids_are_within_what_nobody_else_hands_out() -> None:
-    last = usernamespace.FIRST + usernamespace.RANGES * usernamespace.COUNT
-    assert 1879048192 <= usernamespace.FIRST < last <= 2147352576  # systemd's table of ids
+    assert 1879048192 <= shiftedids.ALL[0] < shiftedids.ALL[-1] < 2147352576  # systemd's table of ids
 
 
 def test_the_command_is_the_last_part(layout: Layout) -> None:

@@ -19,10 +19,9 @@ from minikube.drivers.native import enclosure
 from minikube.drivers.native.layout import Layout
 from minikube.host import cgroups
 from minikube.host.process import run
+from minikube.host.shiftedids import COUNT, FIRST, RANGES
 from minikube.node.places import WRITABLE
 
-# Between what systemd gives to containers and what cannot be told from a negative number. Clusters have different ones as far as they go.
-FIRST, COUNT, RANGES = 0x70000000, 1 << 24, 15
 # What has to be a directory, and is covered for the moment of making a node; the first that nothing needed then is below.
 PLACES = ("/mnt", "/media", "/srv", "/opt")
 # A group that is handed over: who may make groups below it and move processes there. Its limits stay the host's.
