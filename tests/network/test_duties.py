@@ -55,3 +55,19 @@ def test_a_cluster_that_goes_leaves_its_duty_to_another(links: Path, monkeypatch
     monkeypatch.setattr(bridge, "undo_sysctl", lambda change: pytest.fail("somebody still needs it"))
     bridge.leave_setting(WATCHES, own="mk-aaaaaaaa")
     assert bridge.duties("mk-bbbbbbbb") == [WATCHES]
+
+
+def test_forwarding_stays_on_for_other_softwares_bridges(links: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """docker may have come since: it found forwarding on, so it did not write down that it needs it."""
+    undone: list[dict[str, Any]] = []
+    monkeypatch.setattr(bridge, "undo_sysctl", undone.append)
+    for name in ("mk-aaaaaaaa", "mk-bbbbbbbb"):
+        (links / name / "ifalias").unlink()
+        (links / name).rmdir()
+    (links / "docker0" / "bridge").mkdir(parents=True)
+    bridge.leave_setting(FORWARDING, own="mk-aaaaaaaa")
+    bridge.leave_setting(WATCHES, own="mk-aaaaaaaa")
+    assert undone == [WATCHES]
+    (links / "docker0" / "bridge").rmdir()
+    bridge.leave_setting(FORWARDING, own="mk-aaaaaaaa")
+    assert undone == [WATCHES, FORWARDING]

@@ -16,6 +16,7 @@ from minikube.output.debuglog import debug
 from minikube.output.reason import Reason
 
 LINKS = Path("/sys/class/net")
+FORWARDING_NAME = "net.ipv4.ip_forward"
 FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 REDIRECTS = Path("/proc/sys/net/ipv4/conf/all/accept_redirects")
 
@@ -28,7 +29,7 @@ def changes(name: str, subnet: IPv4Network) -> list[Change]:
     ]
     before = FORWARDING.read_text().strip()
     if before != "1":
-        planned.insert(0, {"kind": "sysctl", "name": "net.ipv4.ip_forward", "before": before, "after": "1"})
+        planned.insert(0, {"kind": "sysctl", "name": FORWARDING_NAME, "before": before, "after": "1"})
     if watches := inotify.raised():
         planned.insert(0, {"kind": "sysctl", "name": inotify.SETTING, "before": watches[0], "after": watches[1]})
     return planned
@@ -101,7 +102,7 @@ def duties(bridge: str) -> list[Change]:
     for part in parts:
         name, _, values = part.partition(" was ")
         before, _, after = values.partition(" now ")
-        if name in ("net.ipv4.ip_forward", inotify.SETTING) and before:
+        if name in (FORWARDING_NAME, inotify.SETTING) and before:
             found.append({"kind": "sysctl", "name": name, "before": before, "after": after or "1"})
     return found
 
@@ -113,7 +114,7 @@ def leave_setting(change: Change, *, own: str) -> None:
             with suppress(OSError):
                 entrust(other, change)
                 return
-        if change["name"] == "net.ipv4.ip_forward" and (relying := networks_of_others()):
+        if change["name"] == FORWARDING_NAME and (relying := networks_of_others()):
             debug(f"{change['name']} stays {change['after']}: {', '.join(relying)} may rely on it by now")
             return
         undo_sysctl(change)

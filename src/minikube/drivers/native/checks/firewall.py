@@ -62,10 +62,12 @@ def others(ground: Ground) -> Finding:
     strict = [chain for chain in chains if chain.get("hook") == "forward" and chain.get("policy") == "drop"]
     if not strict:
         return fine("none that drops what nodes send")
+    # docker's own place for rules of others: it never touches what is in there.
+    place = "DOCKER-USER" if any(chain["name"] == "DOCKER-USER" for chain in chains) else "FORWARD"
     names = ", ".join(f"{chain['family']} {chain['table']} {chain['name']}" for chain in strict)
     return doubtful(
         f"{names} drops what is forwarded (docker's does): pods may not reach the outside",
-        'Run: sudo iptables -I FORWARD -i "mk-+" -j ACCEPT; sudo iptables -I FORWARD -o "mk-+" -j ACCEPT',
+        f'Run: sudo iptables -I {place} -i "mk-+" -j ACCEPT; sudo iptables -I {place} -o "mk-+" -j ACCEPT',
     )
 
 
