@@ -28,8 +28,7 @@ def test_an_older_version_brings_its_own_companions(text: str) -> None:
         ("v1.38.0", "K8S_NEW_UNSUPPORTED"),
         ("2.0", "K8S_NEW_UNSUPPORTED"),
         ("v1.20.0", "K8S_OLD_UNSUPPORTED"),
-        ("v1.36.1", "INET_VERSION_UNAVAILABLE"),
-        ("v1.37.0-rc.1", "INET_VERSION_UNAVAILABLE"),
+        ("v1.27.16", "K8S_OLD_UNSUPPORTED"),
         ("banana", "MK_USAGE"),
     ],
 )
@@ -39,6 +38,19 @@ def test_versions_there_are_none_of(text: str, id: str) -> None:
     assert caught.value.id == id
     assert text in caught.value.message
     assert all(versions.kubernetes in caught.value.advice for versions in VERSION_SETS)
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [("v1.36.1", "v1.36.1"), ("1.28.0", "v1.28.0"), ("v1.37.0-rc.1", "v1.37.0-rc.1"), ("1.35", "v1.35")],
+)
+def test_versions_without_pins_are_for_the_source_to_know(text: str, version: str) -> None:
+    assert resolve_version(text) == version
+
+
+@pytest.mark.parametrize("text", ["v1.38.0", "1.27.3"])
+def test_force_tries_what_nobody_vouches_for(text: str) -> None:
+    assert resolve_version(text, force=True) == f"v{text.removeprefix('v')}"
 
 
 @pytest.mark.parametrize("component", COMPONENTS, ids=lambda component: component.label)

@@ -30,34 +30,50 @@ VERSION_SETS = (
 """Newest first."""
 
 DEFAULT = VERSION_SETS[0]
+OLDEST = "v1.28.0"
+"""Upstream's own limit."""
 
 _WORDS_FOR_DEFAULT = ("", "stable", "latest", "newest")
 
 
-def resolve_version(text: str) -> str:
-    """The Kubernetes version for what a user wrote: a word (`stable`), a minor (`v1.37`) or a full version, with or without the `v`."""
+def resolve_version(text: str, *, force: bool = False) -> str:
+    """The Kubernetes version for what a user wrote: a word (`stable`), a minor (`v1.37`) or a full version, with or without the `v`.
+
+    A minor version without pins stays one (`v1.35`): artifacts/unpinned.py finds its newest patch. `force`: also what nobody vouches for.
+    """
     wanted = text.strip().lower()
     if wanted in _WORDS_FOR_DEFAULT:
         return DEFAULT.kubernetes
     match = re.fullmatch(r"v?(\d+)\.(\d+)(?:\.(\d+))?(-[0-9a-z.-]+)?(\+[0-9a-z.-]+)?", wanted)
-    if not match:
+    if not match or (match[4] and not match[3]):
         raise Reason(
             "MK_USAGE",
             f'"{text}" is not a Kubernetes version',
-            advice=f"Give a version such as {DEFAULT.kubernetes}, or stable. There are: {_available()}.",
+            advice=f"Give a version such as {DEFAULT.kubernetes}, or stable. Pinned are: {available()}.",
         )
-    major, minor, patch, prerelease = int(match[1]), int(match[2]), match[3], match[4]
+    major, minor, patch, prerelease = int(match[1]), int(match[2]), match[3], match[4] or ""
     for versions in VERSION_SETS:
         known = parts(versions.kubernetes)
         if not prerelease and (major, minor) == known[:2] and (patch is None or int(patch) == known[2]):
             return versions.kubernetes
-    raise _not_available(text, (major, minor, int(patch or 0)))
+    if not force:
+        _refuse_unsupported(text, (major, minor))
+    return f"v{major}.{minor}" + (f".{int(patch)}{prerelease}" if patch is not None else "")
+
+
+def is_pinned(kubernetes: str) -> bool:
+    return any(versions.kubernetes == kubernetes for versions in VERSION_SETS)
 
 
 def version_set(kubernetes: str) -> VersionSet:
-    """Everything that goes with a Kubernetes version, given as a user would."""
+    """Everything that goes with a pinned Kubernetes version, given as a user would."""
     resolved = resolve_version(kubernetes)
-    return next(versions for versions in VERSION_SETS if versions.kubernetes == resolved)
+    for versions in VERSION_SETS:
+        if versions.kubernetes == resolved:
+            return versions
+    raise Reason(
+        "INET_VERSION_UNAVAILABLE", f"Kubernetes {kubernetes} is not among the pinned versions", advice=f"Use one of: {available()}."
+    )
 
 
 def parts(version: str) -> tuple[int, int, int]:
@@ -66,21 +82,16 @@ def parts(version: str) -> tuple[int, int, int]:
     return int(major), int(minor), int(patch)
 
 
-def _not_available(text: str, wanted: tuple[int, int, int]) -> Reason:
-    newest, oldest = parts(VERSION_SETS[0].kubernetes), parts(VERSION_SETS[-1].kubernetes)
-    advice = f"Use one of: {_available()}."
-    if wanted[:2] > newest[:2]:
-        return Reason(
-            "K8S_NEW_UNSUPPORTED", f"Kubernetes {text} is newer than the newest known version, {VERSION_SETS[0].kubernetes}", advice=advice
-        )
-    if wanted[:2] < oldest[:2]:
-        return Reason(
-            "K8S_OLD_UNSUPPORTED",
-            f"Kubernetes {text} is older than the oldest version there is, {VERSION_SETS[-1].kubernetes}",
-            advice=advice,
-        )
-    return Reason("INET_VERSION_UNAVAILABLE", f"Kubernetes {text} is not among the pinned versions", advice=advice)
-
-
-def _available() -> str:
+def available() -> str:
+    """The pinned versions, for people."""
     return ", ".join(versions.kubernetes for versions in VERSION_SETS)
+
+
+def _refuse_unsupported(text: str, wanted: tuple[int, int]) -> None:
+    advice = f"Use a version from {OLDEST} to {DEFAULT.kubernetes} (pinned: {available()}); --force tries it all the same."
+    if wanted > parts(DEFAULT.kubernetes)[:2]:
+        message = f"Specified Kubernetes version {text} is greater than the newest supported version: {DEFAULT.kubernetes}"
+        raise Reason("K8S_NEW_UNSUPPORTED", message, advice=advice)
+    if wanted < parts(OLDEST)[:2]:
+        message = f"Specified Kubernetes version {text} is less than the oldest supported version: {OLDEST}"
+        raise Reason("K8S_OLD_UNSUPPORTED", message, advice=advice)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minikube.artifacts.catalogue import VersionSet, parts
+from minikube.profiles import paths
 
 WRAPPERS = Path(__file__).parent / "wrappers"
 
@@ -81,6 +82,15 @@ class GoComponent(NamedTuple):
         return digest.hexdigest()
 
 
+def made_wrappers() -> Path:
+    """Where this machine keeps wrappers of Kubernetes versions that the catalogue has none of."""
+    return paths.store() / "wrappers"
+
+
+def kubernetes_wrappers(version: str) -> Path:
+    return WRAPPERS if (WRAPPERS / f"kubernetes-{version}").exists() else made_wrappers()
+
+
 def goarch() -> str:
     machine = platform.machine()
     return {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
@@ -128,6 +138,7 @@ def _kubernetes(version: str) -> GoComponent:
         (Program("minikube.local/kubernetes", "kubernetes"), Program("k8s.io/kubernetes/cmd/kubectl", "kubectl")),
         link_flags=tuple(stamps),
         expected_seconds=420,
+        wrappers=kubernetes_wrappers(version),
     )
 
 

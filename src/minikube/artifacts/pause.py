@@ -8,7 +8,7 @@ from pathlib import Path
 
 from minikube.artifacts.followed import follow
 from minikube.artifacts.gobuilderrors import why_go_failed
-from minikube.artifacts.gocomponents import WRAPPERS, goarch
+from minikube.artifacts.gocomponents import goarch, kubernetes_wrappers
 from minikube.artifacts.gotoolchain import find_go, go_environment
 from minikube.artifacts.store import Recipe, Store
 from minikube.host.process import ProcessFailed, run
@@ -20,7 +20,7 @@ _SOURCE = "build/pause/linux/pause.c"
 
 def pause_recipe(version: str, kubernetes: str, store: Store) -> Recipe:
     """`content/pause`, static, compiled with upstream's flags."""
-    wrapper = WRAPPERS / f"kubernetes-{kubernetes}"
+    wrapper = kubernetes_wrappers(kubernetes) / f"kubernetes-{kubernetes}"
     flags = ("-Os", "-Wall", "-static", f"-DVERSION=v{version}")
     pin = next(line for line in (wrapper / "go.sum").read_text().splitlines() if line.startswith(f"k8s.io/kubernetes {kubernetes} h1:"))
 

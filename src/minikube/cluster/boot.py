@@ -106,7 +106,7 @@ class Boot:
     def fits(self) -> bool:
         """Whether a running node is what the configuration asks for; a start that was interrupted leaves one that is not."""
         self.node = self.driver.node()
-        self.spec = specification.cluster_spec(self.config, self.node, self.machine)
+        self.spec = specification.cluster_spec(self.config, self.node, self.machine, self.versions)
         self.files = self._node_files()
         return self._registered() and self.driver.limits() == specification.limits(self.config, self.machine)
 
@@ -142,7 +142,7 @@ class Boot:
         for entry in self.config.Nodes or []:
             entry.IP = self.node.address
         profile_files.save(self.config)
-        self.spec = specification.cluster_spec(self.config, self.node, self.machine)
+        self.spec = specification.cluster_spec(self.config, self.node, self.machine, self.versions)
         kubernetes = self.config.KubernetesConfig
         runtime = f"{kubernetes.ContainerRuntime} {self.versions.containerd.lstrip('v')}"
         # Told here, before the steps that run side by side: readers of events expect numbers that only grow.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from minikube.artifacts import catalogue
+from minikube.artifacts import catalogue, unpinned
 from minikube.cluster import sizes
 from minikube.drivers.definition import Definition
 from minikube.drivers.values import Machine
 from minikube.kubernetes import health
 from minikube.kubernetes.extraconfig import parse_extra_config, parse_feature_gates
 from minikube.output.problems import Problems
+from minikube.output.progress import silent
 from minikube.output.reason import Reason
 from minikube.profiles.clusterconfig import ClusterConfig, ExtraOption, Node, new_cluster_config
 from minikube.profiles.settings import Settings
@@ -120,7 +121,7 @@ def _version(settings: Settings, config: ClusterConfig, existing: ClusterConfig 
     kubernetes = config.KubernetesConfig
     if existing is not None and not settings.changed("kubernetes-version"):
         return
-    wanted = catalogue.resolve_version(str(settings.get("kubernetes-version")))
+    wanted = unpinned.resolve_version(str(settings.get("kubernetes-version")), force=bool(settings.get("force")), progress=silent())
     current = kubernetes.KubernetesVersion
     if existing is not None and catalogue.parts(wanted) < catalogue.parts(current):
         raise Reason(

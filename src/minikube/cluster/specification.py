@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from minikube.artifacts.catalogue import VersionSet, is_pinned
 from minikube.drivers.base import Node
 from minikube.drivers.values import Limits, Machine
 from minikube.kubernetes.certificates import Identity
@@ -23,7 +24,7 @@ def limits(config: ClusterConfig, machine: Machine) -> Limits:
     return Limits(cpus=cpus, memory_mb=memory, pids=PIDS)
 
 
-def cluster_spec(config: ClusterConfig, node: Node, machine: Machine) -> ClusterSpec:
+def cluster_spec(config: ClusterConfig, node: Node, machine: Machine, versions: VersionSet) -> ClusterSpec:
     kubernetes = config.KubernetesConfig
     allowed = limits(config, machine)
     return ClusterSpec(
@@ -34,6 +35,8 @@ def cluster_spec(config: ClusterConfig, node: Node, machine: Machine) -> Cluster
         service_cidr=kubernetes.ServiceCIDR,
         dns_domain=kubernetes.DNSDomain,
         feature_gates=parse_feature_gates(kubernetes.FeatureGates),
+        # The etcd of a version without pins may be another than the one its kubeadm asks for.
+        etcd_tag="" if is_pinned(versions.kubernetes) else f"{versions.etcd.lstrip('v')}-0",
         extra_options=tuple(ExtraOption(option.Component, option.Key, option.Value) for option in kubernetes.ExtraOptions or []),
         certificate_names=(*(kubernetes.APIServerNames or []), *(kubernetes.APIServerIPs or [])),
         certificate_seconds=config.CertExpiration // NANOSECONDS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from minikube import __version__
-from minikube.artifacts import catalogue
+from minikube.artifacts import unpinned
 from minikube.artifacts.assembly import provide_components
 from minikube.cluster import rights, scheduledstop, steps
 from minikube.cluster.boot import Boot
@@ -42,7 +42,7 @@ def start(settings: Settings, report: Report) -> None:
         if settings.get("dry-run"):
             report.info("dry-run validation complete!", style="happy")
             return
-        versions = catalogue.version_set(config.KubernetesConfig.KubernetesVersion)
+        versions = unpinned.version_set(config.KubernetesConfig.KubernetesVersion, report.progress)
         report.step("Downloading Artifacts", f"Components of Kubernetes {versions.kubernetes} ...", style="sub")
         if bundle:
             bundle.bring_in(versions, report.progress)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 
-from minikube.artifacts import catalogue
+from minikube.artifacts import catalogue, unpinned
 from minikube.artifacts.assembly import missing_components
 from minikube.artifacts.buildtools import check_installable, missing_packages
 from minikube.artifacts.provide import check_space, seconds_to_make
@@ -15,8 +15,14 @@ from minikube.output.reason import Reason
 
 def provided(ground: Ground) -> Finding:
     version = ground.kubernetes_version or catalogue.resolve_version("")
+    versions = catalogue.version_set(version) if catalogue.is_pinned(version) else unpinned.recorded(version)
+    if versions is None:
+        return doubtful(
+            f"Kubernetes {version} has not been used here yet: the first start finds out what it is made of, and makes it from Go modules",
+            f"Run once, ahead of time: minikube start --download-only --kubernetes-version={version}",
+        )
     try:
-        missing = missing_components(catalogue.version_set(version), ground.store)
+        missing = missing_components(versions, ground.store)
     except PermissionError:
         return fine(f"in {ground.store}, some of it for root's eyes only: start looks closer")
     if not missing:
