@@ -64,6 +64,7 @@ class Boot:
         self.spec: ClusterSpec
         self.files: dict[str, File] = {}
         self.late: dict[str, File] = {}  # files of the user's that only a running node can take
+        self.objects_changed = False  # those of a cluster that was there before
         self.booted: float = 0  # when this command started the node; 0 if it was running already
 
     def graph(self) -> Graph:
@@ -204,6 +205,7 @@ class Boot:
     def create_objects(self) -> None:
         if self._registered():
             return
+        self.objects_changed = self.node.exists(REGISTERED)
         self.report.step("Configuring RBAC rules", "Configuring RBAC rules ...", style="sub")
         with self.api() as api:
             for obj in self._objects():
@@ -236,6 +238,8 @@ class Boot:
                 deadline=self.deadline,
                 kubelet_runs=lambda: self.node.services()["kubelet"]["state"] in ("running", "ready"),
             )
+            if wanted.get("system_pods") and self.objects_changed:
+                health.wait_rolled_out(api, deadline=self.deadline)
             if wanted.get("system_pods"):
                 health.wait_pods_ready(api, deadline=self.deadline, started_after=self.booted)
 

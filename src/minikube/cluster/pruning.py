@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from minikube.artifacts import catalogue, storeusage
+from minikube.artifacts import catalogue, storeusage, unpinned
 from minikube.artifacts.store import Store, remove_tree
 from minikube.artifacts.storeusage import Bulk, Busy
 from minikube.cluster import imagecache
@@ -83,8 +83,9 @@ def _users(store: Store) -> dict[str, set[str]]:
     for profile in (*listing.valid, *listing.invalid):
         found: set[str] = set()
         if profile.config is not None:
+            version = profile.config.KubernetesConfig.KubernetesVersion
             with contextlib.suppress(Reason):  # a version that is in the catalogue no more
-                found |= storeusage.names_needed(catalogue.version_set(profile.config.KubernetesConfig.KubernetesVersion), store)
+                found |= storeusage.names_needed(unpinned.recorded(version) or catalogue.version_set(version), store)
         users[profile.name] = found
     for machine in (home() / "machines").glob("*"):
         found = users.setdefault(machine.name, set())

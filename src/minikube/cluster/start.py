@@ -53,10 +53,8 @@ def start(settings: Settings, report: Report) -> None:
         machinefile.save(machine, definition.name, own)
         meet_machine(settings, config, driver, report, fresh=existing is None)
         report.step("Starting Node", f'Starting "{profile}" primary control-plane node in "{profile}" cluster', style="thumbs-up")
-        if before and before != versions.kubernetes:
-            report.info(f'Upgrading "{profile}" from Kubernetes {before} to {versions.kubernetes}: its data stays', style="celebrate")
         boot = Boot(config, driver, components, versions, report)
-        _bring_up(boot, driver, settings, report)
+        _bring_up(boot, driver, settings, report, before=before)
         if bundle:
             bundle.load_images(driver.node(), report)
         profile_files.save(config)
@@ -77,16 +75,22 @@ def _say_what_has_no_effect(settings: Settings, report: Report) -> None:
             report.warning(f"--{name} has no effect yet: see docs/compatibility.md for what has")
 
 
-def _bring_up(boot: Boot, driver: Driver, settings: Settings, report: Report) -> None:
+def _bring_up(boot: Boot, driver: Driver, settings: Settings, report: Report, *, before: str) -> None:
+    upgrade = before not in ("", boot.versions.kubernetes)
+    if upgrade:
+        report.info(
+            f'Upgrading "{boot.config.Name}" from Kubernetes {before} to {boot.versions.kubernetes}: its data stays', style="celebrate"
+        )
     running = driver.state() == "Running"
     if running and (thawed := wake(driver.node())):
         report.info(f'"{boot.config.Name}" was paused: unpaused {thawed} containers', style="unpause")
     fits = running and boot.fits()
     resized = running and not fits and boot.change_limits()
     if running and not fits and not resized:
-        report.info(
-            f'Restarting "{boot.config.Name}": its configuration has changed, or its last start was interrupted', style="restarting"
-        )
+        if not upgrade:
+            report.info(
+                f'Restarting "{boot.config.Name}": its configuration has changed, or its last start was interrupted', style="restarting"
+            )
         driver.stop()
         running = False
     if not running:

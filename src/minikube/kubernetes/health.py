@@ -100,6 +100,26 @@ def wait_pods_ready(api: Api, *, deadline: float, started_after: float = 0) -> N
     wait_until(api, check, what="the pods of kube-system", deadline=deadline)
 
 
+def wait_rolled_out(api: Api, *, deadline: float) -> None:
+    """Wait until kube-proxy and CoreDNS run as their objects, which have changed, say now."""
+
+    def check(api: Api) -> str:
+        proxy = api.get("/apis/apps/v1/namespaces/kube-system/daemonsets/kube-proxy")
+        names = api.get("/apis/apps/v1/namespaces/kube-system/deployments/coredns")
+        done = {
+            "kube-proxy": _count(proxy, "updatedNumberScheduled") >= _count(proxy, "desiredNumberScheduled"),
+            "coredns": _count(names, "updatedReplicas") == _count(names, "replicas") >= int(names["spec"].get("replicas", 1)),
+        }
+        seen = {obj["metadata"]["name"]: _count(obj, "observedGeneration") >= obj["metadata"]["generation"] for obj in (proxy, names)}
+        return ", ".join(f"{name} is being replaced" for name in done if not (done[name] and seen[name]))
+
+    wait_until(api, check, what="the new kube-proxy and CoreDNS", deadline=deadline)
+
+
+def _count(obj: dict[str, Any], field: str) -> int:
+    return int(obj.get("status", {}).get(field) or 0)
+
+
 def why_not_ready(pod: dict[str, Any]) -> str:
     """Why a pod is not Ready in one line, empty if it is (or has done its work)."""
     status = pod.get("status", {})
