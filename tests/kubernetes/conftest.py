@@ -19,18 +19,16 @@ def home(tmp_path, monkeypatch):
 @pytest.fixture(scope="session")
 def kubernetes_binary(tmp_path_factory):
     """Gives the path of kubeadm, kubectl …: names of the store's one Kubernetes binary, else from the PATH; skips without."""
-    combined = sorted(_STORE.glob("entries/kubernetes-v1.37.1-*/content/kubernetes"))
-    directory = tmp_path_factory.mktemp("bin")
 
-    def find(name: str) -> Path:
+    def find(name: str, version: str = "v1.37.1") -> Path:
+        combined = sorted(_STORE.glob(f"entries/kubernetes-{version}-*/content/kubernetes"))
         if combined:
-            link = directory / name
-            if not link.exists():
-                link.symlink_to(combined[-1])
+            link = tmp_path_factory.mktemp("bin") / name
+            link.symlink_to(combined[-1])
             return link
         found = shutil.which(name)
-        if found is None:
-            pytest.skip(f"no {name} here")
+        if found is None or version != "v1.37.1":
+            pytest.skip(f"no {name} of {version} in the store")
         return Path(found)
 
     return find

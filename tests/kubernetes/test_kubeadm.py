@@ -182,6 +182,14 @@ class TestRealKubeadm:
         )
         assert done.returncode == 0, done.stderr
 
+    @pytest.mark.parametrize("version", ["v1.34.10", "v1.36.4"])
+    def test_so_does_that_of_an_older_version(self, kubernetes_binary, tmp_path, version):
+        (tmp_path / "kubeadm.yaml").write_text(kubeadm.kubeadm_documents(of_version(version)))
+        command = [kubernetes_binary("kubeadm", version), "config", "validate", f"--config={tmp_path}/kubeadm.yaml"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "unknown field" not in done.stderr
+
     @pytest.mark.skipif(os.geteuid() != 0, reason="needs a mount namespace")
     def test_it_keeps_every_certificate_and_kubeconfig(self, binary, home, tmp_path):
         certs, etc = tmp_path / "lib/minikube/certs", tmp_path / "kubernetes"

@@ -88,10 +88,10 @@ def available() -> str:
 
 
 def _refuse_unsupported(text: str, wanted: tuple[int, int]) -> None:
-    advice = f"Use a version from {OLDEST} to {DEFAULT.kubernetes} (pinned: {available()}); --force tries it all the same."
+    advice = f"Use a version from {OLDEST} to {DEFAULT.kubernetes} (pinned: {available()})."
     if wanted > parts(DEFAULT.kubernetes)[:2]:
         message = f"Specified Kubernetes version {text} is greater than the newest supported version: {DEFAULT.kubernetes}"
-        raise Reason("K8S_NEW_UNSUPPORTED", message, advice=advice)
+        raise Reason("K8S_NEW_UNSUPPORTED", message, advice=f"{advice} --force tries it all the same.")
     if wanted < parts(OLDEST)[:2]:
         message = f"Specified Kubernetes version {text} is less than the oldest supported version: {OLDEST}"
         raise Reason("K8S_OLD_UNSUPPORTED", message, advice=advice)

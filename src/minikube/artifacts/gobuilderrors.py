@@ -23,18 +23,18 @@ def why_go_failed(label: str, said: Sequence[str], log: Path) -> Reason:
     if _FULL.search(text):
         return Reason(
             "RSRC_INSUFFICIENT_STORAGE",
-            f"{label} could not be built: {_line(said, _FULL)}",
+            f"{label} could not be built: {telling_line(said, _FULL)}",
             advice="Free some space there, or set MINIKUBE_STORE to a directory on a larger file system, and run the command again: "
             "it goes on where it stopped.",
         )
     if _CHECKSUM.search(text):
         return Reason(
             "INET_CACHE_BINARIES",
-            f"{label} could not be built: a downloaded module is not what its pinned checksum says: {_line(said, _CHECKSUM)}",
+            f"{label} could not be built: a downloaded module is not what its pinned checksum says: {telling_line(said, _CHECKSUM)}",
             advice=f"Set GOPROXY to a proxy you trust (https://proxy.golang.org) and run the command again. Details: {log}",
         )
     if _NETWORK.search(text):
-        line = _line(said, _NETWORK)
+        line = telling_line(said, _NETWORK)
         host = _HOST.search(line)
         where = f" from {host[1]}" if host else ""
         return Reason(
@@ -47,8 +47,8 @@ def why_go_failed(label: str, said: Sequence[str], log: Path) -> Reason:
     return Reason("MK_COMPONENT_BUILD", f"{label} could not be compiled:\n{last}", advice=f"The whole output is in {log}.", exit_code=10)
 
 
-def _line(said: Sequence[str], pattern: re.Pattern[str]) -> str:
+def telling_line(said: Sequence[str], pattern: re.Pattern[str]) -> str:
     """The first line that says it, without the shell of JSON around it."""
     found = next((line for line in said if pattern.search(line)), "")
     error = re.search(r'"Error":\s*"(.*)"', found)
-    return (error[1].replace('\\"', '"') if error else found).strip()
+    return (error[1].replace('\\"', '"').replace("\\n\\t", ", ") if error else found).strip()

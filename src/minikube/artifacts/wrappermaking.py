@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from minikube.artifacts.catalogue import DEFAULT, available
 from minikube.artifacts.followed import follow
-from minikube.artifacts.gobuilderrors import why_go_failed
+from minikube.artifacts.gobuilderrors import telling_line, why_go_failed
 from minikube.artifacts.gocomponents import WRAPPERS
 from minikube.artifacts.gotoolchain import find_go, go_environment
 from minikube.artifacts.store import Store
@@ -18,7 +18,7 @@ from minikube.output.progress import Progress
 from minikube.output.reason import Reason
 
 _MODULE = "k8s.io/kubernetes"
-_NO_SUCH_VERSION = re.compile(r"unknown revision|invalid version|404 Not Found|410 Gone|403 Forbidden|no matching versions")
+_NO_SUCH_VERSION = re.compile(r"unknown revision|invalid version|404 Not Found|410 Gone|403 Forbidden|no matching versions|no such file or")
 
 
 class Asked(NamedTuple):
@@ -102,11 +102,11 @@ def _go(arguments: list[str], label: str, store: Store, progress: Progress, *, d
         code, said = follow(command, env=go_environment(store), cwd=directory or Path(scratch), log=log, on_line=lambda _line: None)
     if not code:
         return said
-    answer = next((line for line in said if _NO_SUCH_VERSION.search(line)), "")
+    answer = telling_line(said, _NO_SUCH_VERSION)
     if answer and directory is None:
         raise Reason(
             "INET_VERSION_UNAVAILABLE",
-            f"{label} is not to be had from the source of Go modules: {answer.strip()}",
+            f"{label} is not to be had from the source of Go modules: {answer}",
             advice=f"Use another version (pinned: {available()}), or set GOPROXY to a source that has it. Details: {log}",
         )
     raise why_go_failed(label, said, log)

@@ -1,0 +1,159 @@
+"""Versions without pins: resolved by a real Go from a source of modules that the test wrote, and recorded."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from minikube.artifacts import unpinned, wrappermaking
+from minikube.artifacts.catalogue import DEFAULT
+from minikube.artifacts.gocomponents import WRAPPERS, go_components
+from minikube.output.progress import silent
+from minikube.output.reason import Reason
+
+needs_go = pytest.mark.skipif(not shutil.which("go"), reason="asks the machine's Go")
+MAIN = (WRAPPERS / f"kubernetes-{DEFAULT.kubernetes}" / "main.go").read_text()
+CONSTANTS = """package constants
+
+const (
+	MinExternalEtcdVersion = "3.5.24-0"
+	DefaultEtcdVersion     = "3.6.6-0"
+	CoreDNSVersion         = "v1.13.1"
+	PauseVersion           = "3.10.1"
+)
+"""
+KUBEADM = {
+    True: 'import (\n\t"k8s.io/kubernetes/cmd/kubeadm/app"\n\tutilerrors "k8s.io/kubernetes/cmd/kubeadm/app/util/errors"\n)\n'
+    "func main() { utilerrors.HandleError(app.Run()) }\n",
+    False: 'import (\n\t"k8s.io/kubernetes/cmd/kubeadm/app"\n\tkubeadmutil "k8s.io/kubernetes/cmd/kubeadm/app/util"\n)\n'
+    "func main() { kubeadmutil.CheckErr(app.Run()) }\n",
+}
+
+
+def packages(*paths: str) -> dict[str, str]:
+    return {f"{path}/x.go": f"package {path.rpartition('/')[2].replace('-', '')}\n" for path in paths}
+
+
+def kubernetes(*, recent: bool) -> dict[str, str]:
+    """What is read of the module, in the words of a recent or of an older version."""
+    apps = [
+        f"cmd/{name}/app" for name in ("kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubelet", "kubeadm")
+    ]
+    staged = "".join(f"replace k8s.io/{name} => ./staging/src/k8s.io/{name}\n" for name in ("client-go", "component-base", "kubectl"))
+    return {
+        "go.mod": f"module k8s.io/kubernetes\n\ngo 1.25.0\n\n{staged}",
+        "cmd/kubeadm/app/constants/constants.go": CONSTANTS,
+        "cmd/kubelet/kubelet.go": f"package main\n// app.NewKubeletCommand({'context.Background()' if recent else ''})\n",
+        "cmd/kubectl/kubectl.go": f"package main\n{'// logs.GlogSetter' if recent else ''}\n",
+        "cmd/kubeadm/kubeadm.go": f"package main\n\n{KUBEADM[recent]}",
+        **packages(*apps, "cmd/kubeadm/app/util", "cmd/kubeadm/app/util/errors"),
+    }
+
+
+def publish(source: Path, module: str, version: str, files: dict[str, str]) -> None:
+    """Write one module version in the layout of a Go module proxy."""
+    place = source / module / "@v"
+    place.mkdir(parents=True, exist_ok=True)
+    files = {"go.mod": f"module {module}\n\ngo 1.25.0\n"} | files
+    (place / f"{version}.info").write_text(json.dumps({"Version": version}))
+    (place / f"{version}.mod").write_text(files["go.mod"])
+    with (place / "list").open("a") as listing:
+        listing.write(f"{version}\n")
+    with zipfile.ZipFile(place / f"{version}.zip", "w") as archive:
+        for name, text in files.items():
+            archive.writestr(f"{module}@{version}/{name}", text)
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Kubernetes v1.35.2 and v1.35.4 with what their main program needs, and a candidate."""
+    modules = tmp_path / "modules"
+    for patch in (2, 4):
+        publish(modules, "k8s.io/kubernetes", f"v1.35.{patch}", kubernetes(recent=True))
+    publish(modules, "k8s.io/kubernetes", "v1.35.5-rc.0", kubernetes(recent=True))
+    publish(modules, "k8s.io/client-go", "v0.35.4", packages("plugin/pkg/client/auth"))
+    metrics = ("metrics/prometheus/clientgo", "metrics/prometheus/version")
+    publish(modules, "k8s.io/component-base", "v0.35.4", packages("cli", "logs", "logs/json/register", *metrics))
+    publish(modules, "k8s.io/kubectl", "v0.35.4", packages("pkg/cmd", "pkg/cmd/util"))
+    publish(modules, "github.com/spf13/cobra", "v1.10.0", {"cobra.go": "package cobra\n"})
+    monkeypatch.setenv("MINIKUBE_STORE", str(tmp_path / "store"))
+    for name, value in {"GOPROXY": f"file://{modules}", "GOSUMDB": "off", "GONOSUMDB": "*", "GOFLAGS": ""}.items():
+        monkeypatch.setenv(name, value)
+    yield modules
+    # Go makes its module cache read-only.
+    for directory in (tmp_path / "store").rglob("*"):
+        if directory.is_dir() and not directory.is_symlink():
+            directory.chmod(0o755)
+
+
+@needs_go
+def test_a_minor_version_becomes_its_newest_release_and_is_pinned_with_what_its_kubeadm_asks_for(source: Path, tmp_path: Path) -> None:
+    assert unpinned.resolve_version("1.35", progress=silent()) == "v1.35.4"
+    versions = unpinned.version_set("v1.35.4", silent())
+    # etcd 3.6.6 and CoreDNS 1.13.1 have no pins here: the next newer that have.
+    assert (versions.kubernetes, versions.etcd, versions.coredns, versions.pause) == ("v1.35.4", "v3.6.8", "v1.14.2", "3.10.1")
+    wrapper = go_components(versions)[0].wrapper
+    assert wrapper.is_relative_to(tmp_path / "store")
+    assert "k8s.io/client-go => k8s.io/client-go v0.35.4" in (wrapper / "go.mod").read_text()
+    assert "k8s.io/kubernetes v1.35.4 h1:" in (wrapper / "go.sum").read_text()
+    assert (wrapper / "main.go").read_text() == MAIN
+    # From now on nobody is asked: not for what it is, nor for which patch is meant.
+    shutil.rmtree(source)
+    assert unpinned.version_set("v1.35.4", silent()) == versions
+    assert unpinned.resolve_version("v1.35", progress=silent()) == "v1.35.4"
+
+
+@needs_go
+@pytest.mark.parametrize(
+    ("text", "words"), [("v1.33", "lists no release of Kubernetes v1.33"), ("v1.35.9", "Kubernetes v1.35.9 is not to be had")]
+)
+def test_what_the_source_does_not_have_is_said(source: Path, text: str, words: str) -> None:
+    with pytest.raises(Reason) as refused:
+        unpinned.version_set(unpinned.resolve_version(text, progress=silent()), silent())
+    assert refused.value.id == "INET_VERSION_UNAVAILABLE"
+    assert words in refused.value.message
+    assert DEFAULT.kubernetes in refused.value.advice
+
+
+@needs_go
+@pytest.mark.parametrize("text", ["v1.33", "v1.35.9"])
+def test_a_source_that_cannot_be_reached_is_named(source: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOPROXY", "http://127.0.0.1:9")
+    with pytest.raises(Reason) as refused:
+        unpinned.version_set(unpinned.resolve_version(text, progress=silent()), silent())
+    assert refused.value.id == "INET_CACHE_BINARIES"
+    assert "http://127.0.0.1:9" in refused.value.message
+
+
+def test_pinned_versions_ask_nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MINIKUBE_STORE", str(tmp_path))
+    monkeypatch.setenv("GOPROXY", "off")
+    assert unpinned.resolve_version("1.36", progress=silent()) == "v1.36.4"
+    assert unpinned.version_set(DEFAULT.kubernetes, silent()) == DEFAULT
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_main_program_of_an_older_version_speaks_its_words(tmp_path: Path) -> None:
+    for recent in (True, False):
+        for name, text in kubernetes(recent=recent).items():
+            path = tmp_path / str(recent) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    assert wrappermaking.main_program(MAIN, tmp_path / "True") == MAIN
+    older = wrappermaking.main_program(MAIN, tmp_path / "False")
+    assert "kubelet.NewKubeletCommand() })" in older
+    assert 'kubeadmerrors "k8s.io/kubernetes/cmd/kubeadm/app/util"\n' in older
+    assert "kubeadmerrors.CheckErr(kubeadm.Run())" in older
+    assert not any(word in older for word in ("context", "GlogSetter", '"k8s.io/component-base/logs"'))
+
+
+def test_what_the_images_made_here_cannot_do_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MINIKUBE_STORE", str(tmp_path))
+    with pytest.raises(Reason) as refused:
+        unpinned.version_set("v1.28.15", silent())
+    assert (refused.value.id, refused.value.exit_code) == ("K8S_OLD_UNSUPPORTED", 106)
+    assert "iptables" in refused.value.message
