@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import threading
 from collections.abc import Sequence
@@ -17,6 +19,7 @@ from minikube.runtimes import images as runtime
 
 SHOWN_FROM = 16 << 20  # bytes: less is there before anybody wonders
 _MEGA = 1e6
+_PIPE = 1 << 20
 
 
 class Loaded(NamedTuple):
@@ -106,6 +109,8 @@ def _stream(node: Node, images: Sequence[ArchivedImage], there: frozenset[str], 
     total = sum({layer.digest: layer.size for image in images for layer in image.layers if layer.digest not in there}.values())
     names = [name for image in images for name in image.names]
     source, sink = os.pipe()
+    with contextlib.suppress(OSError):  # a user may have only so much in pipes
+        fcntl.fcntl(sink, fcntl.F_SETPIPE_SZ, _PIPE)
     trouble: list[BaseException] = []
     moved = 0
     task = progress.task(f"loading {label}", total / _MEGA, "MB") if total >= SHOWN_FROM else None

@@ -120,12 +120,15 @@ def transfer(conversation: Conversation, request: Mapping[str, Any], *, source: 
         theirs, ours = _pipes(stack, 2)
         inside, outside = (stack.enter_context(closing(_Descriptor(end))) for end in os.pipe())
         os.set_blocking(outside.number, False)
-        conversation.ask(request, [inside.number, theirs[0].number, theirs[1].number])
+        # A pipe is handed over as it is: nobody has to copy what goes through it.
+        is_pipe = source is not None and stat.S_ISFIFO(os.fstat(source).st_mode)
+        stdin = source if is_pipe and source is not None else inside.number
+        conversation.ask(request, [stdin, theirs[0].number, theirs[1].number])
         for end in (inside, *theirs):
             end.close()
         conversation.socket.settimeout(None)
-        incoming = [] if source is None else [Flow(source, outside.number, at_end=outside.close)]
-        if source is None:
+        incoming = [] if source is None or is_pipe else [Flow(source, outside.number, at_end=outside.close)]
+        if not incoming:
             outside.close()
         # Closed at a failure, so that the command hears of it and ends.
         result = Flow(ours[0].number, bytearray() if sink is None else sink, at_end=ours[0].close)
