@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tarfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ PACKAGES = (
     *("docker.io", "containerd", "runc", "iptables"),
     *("libxtables12", "libip4tc2", "libip6tc2", "libnetfilter-conntrack3", "libnfnetlink0", "libnftnl11", "libmnl0"),
 )
+GROUP = "/mk-test-docker"
 COUNTERS = re.compile(r"\[\d+:\d+\]")
 
 
@@ -43,7 +44,13 @@ class Docker:
 
     def begin(self) -> subprocess.Popen[bytes]:
         places = {name: f"{self.directory}/{name}" for name in ("data-root", "exec-root", "pidfile")}
-        argv = ["dockerd", "-H", self.environment["DOCKER_HOST"], *(f"--{name}={place}" for name, place in places.items())]
+        argv = [
+            "dockerd",
+            "-H",
+            self.environment["DOCKER_HOST"],
+            f"--cgroup-parent={GROUP}",
+            *(f"--{name}={place}" for name, place in places.items()),
+        ]
         with (self.directory / "log").open("wb") as log:
             return subprocess.Popen([*self.host.enter(), *argv], env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
@@ -78,6 +85,10 @@ def docker_daemon(host: World, directory: Path, *, busybox: Path) -> Iterator[Do
             yield docker
         finally:
             daemon.terminate()
+            daemon.wait()
+            for group in Path("/sys/fs/cgroup").glob(f"*{GROUP}"):  # docker leaves them behind, empty
+                with suppress(OSError):
+                    group.rmdir()
 
 
 def _image(busybox: Path) -> bytes:
