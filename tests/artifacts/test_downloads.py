@@ -18,7 +18,7 @@ from minikube.output.progress import silent
 from minikube.output.reason import Reason
 
 CONTENT = random.Random(1).randbytes(600_000)
-SHORT = Patience(connect=2, idle=0.5, attempts=3, pause=0.01, slowest=10_000)
+SHORT = Patience(connect=2, idle=1.0, attempts=3, pause=0.01, slowest=10_000)
 
 
 @pytest.fixture
@@ -41,6 +41,7 @@ def fetch(tmp_path: Path, wish: Wanted, through: Web | None = None) -> Path:
     downloads = Downloads(tmp_path / "parts", through or web(), silent())
     target = tmp_path / "target"
     downloads.fetch(wish, target)
+    downloads.forget()
     assert not list((tmp_path / "parts").iterdir())
     return target
 

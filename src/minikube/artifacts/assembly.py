@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import dataclasses
 import os
 import shutil
 from pathlib import Path
@@ -11,11 +11,13 @@ from minikube.artifacts import clusterimages, nodeimage, nodeskeleton, oci, prep
 from minikube.artifacts.catalogue import VersionSet
 from minikube.artifacts.clusterimages import cluster_images
 from minikube.artifacts.components import Components
+from minikube.artifacts.endpoints import IMAGES, image_names
 from minikube.artifacts.gocomponents import go_components
 from minikube.artifacts.nodeimage import build_node_image
 from minikube.artifacts.oci import write_archive
 from minikube.artifacts.prepared import build_prepared_store
 from minikube.artifacts.provide import Binaries, BinaryRecipes, binaries, binary_recipes, missing_recipes, provide_all
+from minikube.artifacts.recipecode import code_of
 from minikube.artifacts.seed import build_seed
 from minikube.artifacts.store import Recipe, Store
 from minikube.output.progress import Progress
@@ -25,10 +27,10 @@ SUITE = "trixie"
 NODE_NAMES = ("kubelet", "kubeadm", "kubectl")
 
 
-def provide_components(versions: VersionSet, progress: Progress) -> Components:
-    """Have everything of a version set in the store, building what is missing."""
+def provide_components(versions: VersionSet, progress: Progress, *, repository: str = IMAGES) -> Components:
+    """Have everything of a version set in the store, building what is missing; the images are called as those of `repository`."""
     store = Store()
-    programs, image, laid_out, stocked, planted = _recipes(versions, store)
+    programs, image, laid_out, stocked, planted = _recipes(versions, store, repository)
     provide_all((*programs, image, laid_out, stocked, planted), store, progress, components=go_components(versions))
     found = binaries(programs, store)
     return Components(
@@ -42,39 +44,42 @@ def provide_components(versions: VersionSet, progress: Progress) -> Components:
     )
 
 
-def missing_components(versions: VersionSet, root: Path) -> list[Recipe]:
+def missing_components(versions: VersionSet, root: Path, *, repository: str = IMAGES) -> list[Recipe]:
     """What `provide_components` would have to make first."""
     store = Store(root)
-    return missing_recipes(component_recipes(versions, store), store)
+    return missing_recipes(component_recipes(versions, store, repository=repository), store)
 
 
-def component_recipes(versions: VersionSet, store: Store) -> list[Recipe]:
+def component_recipes(versions: VersionSet, store: Store, *, repository: str = IMAGES) -> list[Recipe]:
     """Everything a start with these versions looks for in the store."""
-    programs, *others = _recipes(versions, store)
+    programs, *others = _recipes(versions, store, repository)
     return [*programs, *others]
 
 
-def write_image_archive(versions: VersionSet, path: Path) -> None:
-    """All images of a version set whose components are in the store, as an OCI archive."""
+def write_image_archive(versions: VersionSet, path: Path, *, repository: str = IMAGES) -> None:
+    """All images of a version set whose components are in the store, as an OCI archive; called as those of `repository`."""
     store = Store()
     programs, image, *_ = _recipes(versions, store)
     found = _by_name(binaries(programs, store))
-    write_archive(path, cluster_images(binaries=found, node_image=store.path(image), **_image_versions(versions)))
+    images = cluster_images(binaries=found, node_image=store.path(image), **_image_versions(versions))
+    names, public = image_names(versions, repository), image_names(versions, IMAGES)
+    called = {public[component]: name for component, name in names.items()}
+    write_archive(path, [dataclasses.replace(one, name=called.get(one.name, one.name)) for one in images])
 
 
-def _recipes(versions: VersionSet, store: Store) -> tuple[BinaryRecipes, Recipe, Recipe, Recipe, Recipe]:
+def _recipes(versions: VersionSet, store: Store, repository: str = IMAGES) -> tuple[BinaryRecipes, Recipe, Recipe, Recipe, Recipe]:
     """Programs, node image, their places in a node, prepared images, seed."""
     programs = binary_recipes(versions, store)
-    image = _node_image()
+    image = node_image_recipe()
     laid_out = _node_binaries(programs, store)
-    stocked = _prepared_store(versions, programs, image, laid_out, store)
+    stocked = _prepared_store(versions, programs, image, laid_out, store, repository=repository)
     return programs, image, laid_out, stocked, _seed(versions, programs, store)
 
 
-def _node_image() -> Recipe:
+def node_image_recipe() -> Recipe:
     return Recipe(
         name="node-image",
-        identity=f"{SUITE} {_code(nodeimage, nodeskeleton)}",
+        identity=f"{SUITE} {code_of(nodeimage, nodeskeleton)}",
         build=lambda target, progress: build_node_image(target, suite=SUITE),
         host_packages=("mmdebstrap",),
         estimate_seconds=20,
@@ -108,24 +113,26 @@ def _node_binaries(programs: BinaryRecipes, store: Store) -> Recipe:
     )
 
 
-def _prepared_store(versions: VersionSet, programs: BinaryRecipes, image: Recipe, laid_out: Recipe, store: Store) -> Recipe:
+def _prepared_store(
+    versions: VersionSet, programs: BinaryRecipes, image: Recipe, laid_out: Recipe, store: Store, *, repository: str
+) -> Recipe:
     def build(target: Path, progress: Progress) -> None:
         found = binaries(programs, store)
         archive = target.parent / "images.tar"
-        write_image_archive(versions, archive)
+        write_image_archive(versions, archive, repository=repository)
         build_prepared_store(
             target,
             containerd=found.containerd,
             ctr=found.ctr,
             archives=[archive],
-            pinned=[f"registry.k8s.io/pause:{versions.pause}"],
+            pinned=[image_names(versions, repository)["pause"]],
             share={"usr/local/bin/kubernetes": store.path(laid_out) / "usr/local/bin/kubernetes"},
         )
         archive.unlink()
 
     return Recipe(
         name=f"images-{versions.kubernetes}",
-        identity=f"{versions} {_code(clusterimages, oci, prepared)}",
+        identity=f"{versions} {code_of(clusterimages, oci, prepared)}" + ("" if repository == IMAGES else f" {repository}"),
         build=build,
         needs=(
             programs.kubernetes,
@@ -145,11 +152,17 @@ def _prepared_store(versions: VersionSet, programs: BinaryRecipes, image: Recipe
 def _seed(versions: VersionSet, programs: BinaryRecipes, store: Store) -> Recipe:
     def build(target: Path, progress: Progress) -> None:
         found = binaries(programs, store)
-        build_seed(target, etcd=found.etcd, kubernetes=found.kubernetes)
+        kubernetes = str(found.kubernetes)
+        build_seed(
+            target,
+            etcd=found.etcd,
+            api_server=[kubernetes, "kube-apiserver"],
+            controller_manager=[kubernetes, "kube-controller-manager"],
+        )
 
     return Recipe(
         name=f"seed-{versions.kubernetes}",
-        identity=_code(seed),
+        identity=code_of(seed),
         build=build,
         needs=(programs.kubernetes, programs.etcd),
         estimate_seconds=10,
@@ -174,11 +187,3 @@ def _by_name(found: Binaries) -> dict[str, Path]:
         "pause": found.pause,
         "storage-provisioner": found.storage_provisioner,
     }
-
-
-def _code(*modules: object) -> str:
-    """The code that makes an artifact is part of what it is made from."""
-    whole = hashlib.sha256()
-    for module in modules:
-        whole.update(Path(str(getattr(module, "__file__", ""))).read_bytes())
-    return whole.hexdigest()[:16]

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import shutil
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ import urllib3
 from minikube.artifacts.followed import raise_if_stopping
 from minikube.artifacts.web import Trouble, Web, cut_short
 from minikube.host.files import cannot_write, sync_directory
-from minikube.output.progress import Progress, Task
+from minikube.output.progress import Progress, Task, silent
 from minikube.output.reason import Reason
 
 _MB = 1 << 20
@@ -33,54 +34,69 @@ class Wanted(NamedTuple):
     urls: Sequence[str]
     digest: str
     """`sha256:…` or `sha512:…`."""
-    label: str
+    label: str = ""
+    """For people; without one it is not worth showing."""
     size: int = 0
     """0 if nobody said."""
     headers: Mapping[str, str] = {}
 
 
 class Downloads:
-    """Below one directory: parts of files, each named after the digest of the whole, whichever server they come from."""
+    """Below one directory: files and parts of files, named after the digest of the whole, whichever server they come from.
+
+    Whole ones stay until `forget`, for others that want the same and for a next attempt at what failed after they had arrived.
+    """
 
     def __init__(self, directory: Path, web: Web, progress: Progress) -> None:
         self.directory, self.web, self.progress = directory, web, progress
         self.bytes_moved = 0
         self._places = threading.BoundedSemaphore(_AT_ONCE)
+        self._arrived: set[Path] = set()
 
     def fetch(self, wanted: Wanted, target: Path) -> None:
-        """Have the file at `target`, which must be on the same file system; it is whole and right, or not there."""
-        with self._places, self._part(wanted) as part, self.progress.task(wanted.label, unit="MB") as task:
-            for number, url in enumerate(wanted.urls):
-                try:
-                    _Transfer(self, wanted, url, part, task).run()
-                except Reason as reason:
-                    if reason.id != "INET_NOT_FOUND" or number + 1 == len(wanted.urls):
-                        raise
-                else:
-                    break
-            os.fsync(part.fileno())
-            Path(part.name).replace(target)
+        """Have the file at `target`: whole and right, or not there."""
+        whole = self.directory / wanted.digest.replace(":", "-")
+        with self._part(whole.with_name(f"{whole.name}.part")) as part:
+            if not (whole.exists() and _digest(whole, wanted.digest) == wanted.digest):
+                self._load(wanted, part)
+                os.fsync(part.fileno())
+                Path(part.name).replace(whole)
+            self._arrived.add(whole)
+            try:
+                target.hardlink_to(whole)
+            except OSError:
+                shutil.copyfile(whole, target)
             sync_directory(target.parent)
 
+    def forget(self) -> None:
+        """Remove what was fetched and given out: it has found its place."""
+        for whole in self._arrived:
+            whole.unlink(missing_ok=True)
+            whole.with_name(f"{whole.name}.part").unlink(missing_ok=True)
+
+    def _load(self, wanted: Wanted, part: BinaryIO) -> None:
+        shown = self.progress if wanted.label else silent()
+        with self._places, shown.task(wanted.label, unit="MB") as task:
+            for url in wanted.urls:
+                try:
+                    _Transfer(self, wanted, url, part, task).run()
+                    break
+                except Reason as reason:
+                    if reason.id != "INET_NOT_FOUND" or url == wanted.urls[-1]:
+                        raise
+
     @contextlib.contextmanager
-    def _part(self, wanted: Wanted) -> Iterator[BinaryIO]:
-        """The part that is here so far, with its lock: two processes would write into each other's bytes."""
-        path = self.directory / f"{wanted.digest.replace(':', '-')}.part"
+    def _part(self, path: Path) -> Iterator[BinaryIO]:
+        """The part that is here so far, with its lock: two that write at once would spoil it."""
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            with path.open("a+b") as part:
-                while True:
-                    raise_if_stopping()
-                    with contextlib.suppress(BlockingIOError):
-                        fcntl.flock(part, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                        break
-                    time.sleep(0.1)
-                if os.fstat(part.fileno()).st_nlink:
-                    yield part
-                    return
-            # Somebody else has just finished it and taken it away.
-            with self._part(wanted) as fresh:
-                yield fresh
+            while True:
+                raise_if_stopping()
+                with path.open("a+b") as part:
+                    if _lock(part, path):
+                        yield part
+                        return
+                time.sleep(0.1)
         except OSError as error:
             raise cannot_write(path, error) from error
 
@@ -180,16 +196,14 @@ class _Transfer:
             raise cut_short(self.url, have, limit)
 
     def _check(self) -> None:
-        algorithm, _, expected = self.wanted.digest.partition(":")
-        with Path(self.part.name).open("rb") as stream:
-            found = hashlib.file_digest(stream, algorithm).hexdigest()
+        found, expected = _digest(Path(self.part.name), self.wanted.digest), self.wanted.digest
         if found == expected:
             return
         self._start_over()
         self.wrong += 1
         reason = Reason(
             "INET_BAD_CHECKSUM",
-            f"{self.url} is not what it should be: its {algorithm} is {found[:16]}…, and {expected[:16]}… was published",
+            f"{self.url} is not what it should be: it is {found[:23]}…, and {expected[:23]}… was published",
             advice="It was not used. A proxy or mirror on the way may have changed it: try another (--binary-mirror, --image-repository).",
         )
         # Once more from the first byte: a part may have been of another file.
@@ -201,3 +215,19 @@ class _Transfer:
     def _start_over(self) -> None:
         self.part.truncate(0)
         self.validator = ""
+
+
+def _lock(part: BinaryIO, path: Path) -> bool:
+    try:
+        fcntl.flock(part, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Whoever held it may have finished it: then it has another name by now.
+        return path.stat().st_ino == os.fstat(part.fileno()).st_ino
+    except (BlockingIOError, FileNotFoundError):
+        return False
+
+
+def _digest(path: Path, like: str) -> str:
+    """The digest of a file, by the algorithm of another."""
+    algorithm = like.partition(":")[0]
+    with path.open("rb") as stream:
+        return f"{algorithm}:{hashlib.file_digest(stream, algorithm).hexdigest()}"

@@ -133,7 +133,7 @@ def _jobs(missing: list[Recipe], ahead: list[GoComponent], packages: list[str], 
         needs += [_TOOLS] if recipe.host_packages else []
         needs += [_FIRST_MODULES, _STANDARD_LIBRARY] if recipe.name in first else []
         needs += [_MODULES, _STANDARD_LIBRARY] if recipe.name in others else []
-        jobs.append(Job(recipe.name, partial(store.provide, recipe, progress), tuple(needs), recipe.estimate_seconds))
+        jobs.append(Job(recipe.name, partial(store.provide, recipe, progress), tuple(needs), recipe.estimate_seconds, recipe.light))
     if packages:
         jobs.append(Job(_TOOLS, partial(install_packages, packages, progress), light=True))
     if ahead and not (store.root / "go" / "build").exists():
@@ -155,7 +155,12 @@ def seconds_to_make(missing: Sequence[Recipe]) -> float:
 def _announce(missing: list[Recipe], packages: list[str], progress: Progress) -> None:
     cores = os.cpu_count() or 2
     seconds = seconds_to_make(missing)
-    progress.say(f"To be made, once for all clusters of this machine: {', '.join(recipe.label for recipe in missing)}")
+    downloads = [recipe.label for recipe in missing if recipe.light]
+    builds = [recipe.label for recipe in missing if not recipe.light]
+    if downloads:
+        progress.say(f"To be downloaded, once for all clusters of this machine: {', '.join(downloads)}")
+    if builds:
+        progress.say(f"To be made, once for all clusters of this machine: {', '.join(builds)}")
     about = f"{round(seconds / 60)} minutes" if seconds > 90 else duration(max(seconds, 1))
     progress.say(f"This takes about {about} on {cores} cores if nothing else is busy; interrupted, it goes on where it stopped")
     if packages:

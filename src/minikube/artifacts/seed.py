@@ -35,17 +35,17 @@ _ADMIN_TOKEN = "seed-administrator"  # noqa: S105 - for an API server that lives
 _MANAGER_TOKEN = "seed-controller-manager"  # noqa: S105
 
 
-def build_seed(destination: Path, *, etcd: Path, kubernetes: Path) -> None:
-    """Fill an empty directory with `seed.json`: keys and values as etcd has them."""
+def build_seed(destination: Path, *, etcd: Path, api_server: Sequence[str], controller_manager: Sequence[str]) -> None:
+    """Fill an empty directory with `seed.json`: keys and values as etcd has them. The programs are given as their first words."""
     with tempfile.TemporaryDirectory(prefix="minikube-seed-") as scratch:
         directory = Path(scratch)
         database, peers, api, manager = _free_ports(4)
         _write_credentials(directory, api)
         with contextlib.ExitStack() as running:
-            for argv in (_etcd(etcd, directory, database, peers), _api_server(kubernetes, directory, api, database)):
+            for argv in (_etcd(etcd, directory, database, peers), _api_server(api_server, directory, api, database)):
                 running.enter_context(_process(argv, directory))
             _wait(lambda: _get(f"https://127.0.0.1:{api}/readyz", directory) == b"ok", directory, "the API server")
-            running.enter_context(_process(_controller_manager(kubernetes, directory, manager), directory))
+            running.enter_context(_process(_controller_manager(controller_manager, directory, manager), directory))
             _wait(lambda: _settled(database), directory, "the controller manager")
             pairs = [pair for prefix in PREFIXES for pair in _range(database, f"/registry/{prefix}/")]
     (destination / SEED).write_text(json.dumps(pairs) + "\n")
@@ -60,9 +60,9 @@ def _etcd(binary: Path, directory: Path, port: int, peers: int) -> list[str]:
     ]
 
 
-def _api_server(binary: Path, directory: Path, port: int, database: int) -> list[str]:
+def _api_server(program: Sequence[str], directory: Path, port: int, database: int) -> list[str]:
     return [
-        *(str(binary), "kube-apiserver", "--bind-address=127.0.0.1", f"--secure-port={port}", f"--cert-dir={directory}/certs"),
+        *(*program, "--bind-address=127.0.0.1", f"--secure-port={port}", f"--cert-dir={directory}/certs"),
         *(f"--etcd-servers=http://127.0.0.1:{database}", "--service-cluster-ip-range=10.96.0.0/12", "--authorization-mode=Node,RBAC"),
         *(f"--token-auth-file={directory}/tokens.csv", f"--service-account-key-file={directory}/account.key"),
         *(
@@ -72,9 +72,9 @@ def _api_server(binary: Path, directory: Path, port: int, database: int) -> list
     ]
 
 
-def _controller_manager(binary: Path, directory: Path, port: int) -> list[str]:
+def _controller_manager(program: Sequence[str], directory: Path, port: int) -> list[str]:
     return [
-        *(str(binary), "kube-controller-manager", f"--kubeconfig={directory}/manager.json", "--leader-elect=false"),
+        *(*program, f"--kubeconfig={directory}/manager.json", "--leader-elect=false"),
         *("--use-service-account-credentials=true", f"--service-account-private-key-file={directory}/account.key"),
         *(f"--secure-port={port}", "--bind-address=127.0.0.1", f"--cert-dir={directory}/certs-manager"),
         *("--kube-api-qps=1000", "--kube-api-burst=2000", "--controllers=*,bootstrap-signer-controller,token-cleaner-controller"),

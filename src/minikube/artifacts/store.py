@@ -46,6 +46,8 @@ class Recipe(NamedTuple):
     """For people: what is being made (`Kubernetes v1.37.1`)."""
     given_digest: str = ""
     """Of an entry that comes whole from elsewhere: what it was made from is not here."""
+    light: bool = False
+    """Waits for the network more than it computes."""
 
     @property
     def digest(self) -> str:

@@ -66,8 +66,12 @@ class Web:
         self.patience = patience or Patience()
         self._proxies = proxies.from_environment(environment)
         self._certificates = certificates or home() / "certs"
-        self._unchecked = frozenset(unchecked)
+        self._unchecked = set(unchecked)
         self._managers: dict[tuple[str, bool], urllib3.PoolManager] = {}
+
+    def leave_unchecked(self, host: str) -> None:
+        """From now on, take whatever certificate this host shows."""
+        self._unchecked.add(host)
 
     def open(self, url: str, *, method: str = "GET", headers: Mapping[str, str] | None = None) -> urllib3.BaseHTTPResponse:
         """One attempt, redirects followed; the body is still to be read. Statuses from 400 on are Trouble."""

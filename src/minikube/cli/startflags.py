@@ -101,8 +101,8 @@ RUNTIME = (
     Flag("force-systemd", "bool", help="Make the runtime use systemd's cgroups."),
     Flag("docker-env", "stringArray", help="Environment of the docker daemon (key=value)."),
     Flag("docker-opt", "stringArray", help="Options of the docker daemon (key=value)."),
-    Flag("insecure-registry", "strings", help="Registries to talk to without checking certificates."),
-    Flag("registry-mirror", "strings", help="Mirrors of registries."),
+    Flag("insecure-registry", "strings", help="Registries that may speak plain HTTP or show any certificate: host, host:port or network."),
+    Flag("registry-mirror", "strings", help="Mirrors of Docker Hub, asked first: https://mirror.example."),
     Flag("gpus", short="g", help="GPUs for pods: all, nvidia or amd."),
 )
 
@@ -134,14 +134,21 @@ NETWORK = (
 )
 
 IMAGES = (
+    Flag(
+        "source",
+        default="auto",
+        help="Where components come from: release (official builds), modules (built here from Go modules), bundle (only what is in the "
+        "store), or auto for what the store has, else the first of these that answers.",
+        choices=("auto", "release", "modules", "bundle"),
+    ),
     Flag("cache-images", "bool", True, "Keep images for the next cluster."),
     Flag("preload", "bool", True, "Use prepared images where they exist."),
     Flag("preload-source", default="auto", help="Where prepared images come from: auto, github or gcs.", choices=("auto", "github", "gcs")),
-    Flag("image-repository", help="Another registry for Kubernetes' own images."),
+    Flag("image-repository", help="Another registry for Kubernetes' own images: registry.example/mirror."),
     Flag("image-mirror-country", help="Country of the mirror to use, such as cn."),
     Flag("bundle", help="Take every component out of this file, made by `minikube bundle create`: no network is used."),
     Flag("bundle-verify", help="Refuse the bundle unless a key of this file signed it: a public SSH key, or a file of allowed signers."),
-    Flag("binary-mirror", help="Another place for kubectl, kubelet and kubeadm."),
+    Flag("binary-mirror", help="Another place for binaries, laid out as https://dl.k8s.io/release."),
 )
 
 MOUNTS = (

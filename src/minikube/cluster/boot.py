@@ -17,8 +17,10 @@ from minikube import __version__
 from minikube.addons import storage
 from minikube.artifacts.catalogue import VersionSet
 from minikube.artifacts.components import Components
+from minikube.artifacts.endpoints import image_names
 from minikube.cluster import certificates, context, kubectl, newimages, specification, usersfiles
 from minikube.cluster.nodefiles import node_files
+from minikube.cluster.nodeproxies import node_proxies
 from minikube.cluster.services import metadata
 from minikube.cluster.steps import Graph
 from minikube.cluster.sync import bring
@@ -44,6 +46,7 @@ from minikube.output.report import Report
 from minikube.profiles import profile as profile_files
 from minikube.profiles.clusterconfig import ClusterConfig
 from minikube.profiles.paths import home, profile_directory
+from minikube.runtimes.registryhosts import CERTIFICATES, registry_hosts
 
 LOOK_AT_NODE_SECONDS = 5.0  # waiting for the API of a node that has ended would be waiting for nothing
 REGISTERED = "/var/lib/minikube/registered"  # in the node: which configuration the cluster's own objects were made from
@@ -152,7 +155,7 @@ class Boot:
 
     def fill(self) -> None:
         self.driver.fill(self.report.progress)
-        newimages.bring(self.node, self.versions, profile=self.config.Name, new=self._database_is_new(), progress=self.report.progress)
+        newimages.bring(self.node, self.versions, config=self.config, new=self._database_is_new(), progress=self.report.progress)
 
     def write_certificates(self) -> None:
         self.report.step("Generating certificates", "Generating certificates and keys ...", style="sub")
@@ -185,6 +188,7 @@ class Boot:
                 write_manifests=not self._manifests_are_current(),
                 seed_database=self._database_is_new(),
                 import_images=newimages.are_arriving(self.node),
+                proxies=node_proxies(self.spec, self.node, self.report),
             )
         )
         usersfiles.put_late(self.node, self.late, self.report.warning)
@@ -261,20 +265,20 @@ class Boot:
         """Changes when anything the cluster's objects are made from does."""
         made_from = [json.dumps(self._objects(), sort_keys=True).encode(), self.files[KUBEADM_FILE].content]
         made_from.append(" ".join(kubelet_command(self.spec)).encode())
+        made_from += [path.encode() + file.content for path, file in self.files.items() if path.startswith(CERTIFICATES)]
         # A new runc, containerd or node image is taken up by the next start, also by that of a running cluster.
         parts = self.components
         made_from += [part.parent.parent.name.encode() for part in (parts.node_image / "-", parts.node_binaries / "-", parts.runc)]
         return hashlib.sha256(b"\0".join(made_from)).hexdigest()
 
     def _objects(self) -> list[dict[str, Any]]:
-        registry = self.spec.image_repository
-        version = self.config.KubernetesConfig.KubernetesVersion
+        images = image_names(self.versions, self.spec.image_repository)
         return [
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}},
-            *kube_proxy_objects(self.spec, image=f"{registry}/kube-proxy:{version}"),
+            *kube_proxy_objects(self.spec, image=images["kube-proxy"]),
             *coredns_objects(
                 self.spec,
-                image=f"{registry}/coredns/coredns:{self.versions.coredns}",
+                image=images["coredns"],
                 host_ip=self.node.gateway,
                 log=not self.config.DisableCoreDNSLog,
             ),
@@ -287,7 +291,8 @@ class Boot:
         return node_files(
             self.spec,
             self.node,
-            pause_image=f"registry.k8s.io/pause:{self.versions.pause}",
+            pause_image=image_names(self.versions, self.spec.image_repository)["pause"],
+            registries=registry_hosts(self.config.InsecureRegistry or (), self.config.RegistryMirror or ()),
             machine=self.machine,
         )
 

@@ -11,11 +11,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from minikube.artifacts.assembly import write_image_archive
+from minikube.artifacts import sources
 from minikube.artifacts.catalogue import VersionSet
+from minikube.cluster.mirrors import origin_of
 from minikube.drivers.base import Node
 from minikube.drivers.values import File
 from minikube.output.progress import Progress
+from minikube.profiles.clusterconfig import ClusterConfig
 from minikube.profiles.paths import profile_directory
 
 # In the node: which versions its images are of; and an archive to be imported, in parts.
@@ -25,14 +27,14 @@ _SCRATCH = ".images-"
 _PART = 32 << 20  # bytes: every driver can put a file whole, and none has to hold the archive
 
 
-def bring(node: Node, versions: VersionSet, *, profile: str, new: bool, progress: Progress) -> None:
+def bring(node: Node, versions: VersionSet, *, config: ClusterConfig, new: bool, progress: Progress) -> None:
     """Put what is missing on the node's disk. `new` is a node that never ran: it has just got the images of these versions."""
-    wanted = _words(versions)
+    wanted = _words(versions, config.KubernetesConfig.ImageRepository)
     present = node.read(PRESENT)
     if present is None and new:
         node.put({PRESENT: File(wanted)})
     elif present != wanted and node.read(f"{ARRIVING}/version") != wanted:
-        _put_archive(node, versions, profile, progress)
+        _put_archive(node, versions, config, progress)
         # Last: without it the parts may not be all of them.
         node.put({f"{ARRIVING}/version": File(wanted)})
 
@@ -49,14 +51,14 @@ def import_script() -> str:
     return f"cat {ARRIVING}/*.part | {load} && mv {ARRIVING}/version {PRESENT} && rm -r {ARRIVING}"
 
 
-def _put_archive(node: Node, versions: VersionSet, profile: str, progress: Progress) -> None:
-    directory = profile_directory(profile)  # not in /tmp, which may be memory
+def _put_archive(node: Node, versions: VersionSet, config: ClusterConfig, progress: Progress) -> None:
+    directory = profile_directory(config.Name)  # not in /tmp, which may be memory
     for stale in directory.glob(f"{_SCRATCH}*"):  # of a command that was killed
         shutil.rmtree(stale, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=directory) as scratch:
         archive = Path(scratch, "images.tar")
         with progress.task(f"Images of Kubernetes {versions.kubernetes} for a node that has others", unit="MB") as task:
-            write_image_archive(versions, archive)
+            sources.write_images(versions, config.ComponentSource, origin_of(config), archive, progress)
             task.phase(archive.stat().st_size >> 20, "MB")
             with archive.open("rb") as stream:
                 for number, part in enumerate(iter(lambda: stream.read(_PART), b"")):
@@ -64,7 +66,7 @@ def _put_archive(node: Node, versions: VersionSet, profile: str, progress: Progr
                     task.advance(len(part) >> 20)
 
 
-def _words(versions: VersionSet) -> bytes:
-    """Everything the images of a version set are made of."""
-    parts = versions.kubernetes, versions.etcd, versions.coredns, versions.pause, versions.storage_provisioner
-    return (" ".join(parts) + "\n").encode()
+def _words(versions: VersionSet, repository: str) -> bytes:
+    """Everything the images of a version set are made of, and the registry they are named after if it is not the public one."""
+    parts = versions.kubernetes, versions.etcd, versions.coredns, versions.pause, versions.storage_provisioner, repository
+    return (" ".join(part for part in parts if part) + "\n").encode()

@@ -19,7 +19,7 @@ from minikube.runtimes import containerd
 HOST_NAME = "host.minikube.internal"
 
 
-def node_files(spec: ClusterSpec, node: Node, *, pause_image: str, machine: Machine) -> dict[str, File]:
+def node_files(spec: ClusterSpec, node: Node, *, pause_image: str, machine: Machine, registries: Mapping[str, str]) -> dict[str, File]:
     """Path in the node to content."""
     restrict_oom_score = machine.user_namespace or "CAP_SYS_RESOURCE" not in machine.capabilities
     texts = {
@@ -29,6 +29,7 @@ def node_files(spec: ClusterSpec, node: Node, *, pause_image: str, machine: Mach
         "/etc/containerd/config.toml": containerd.configuration(
             sandbox_image=pause_image, restrict_oom_score_adj=restrict_oom_score, own_keyrings=not machine.user_namespace
         ),
+        **registries,
         "/etc/cni/net.d/1-k8s.conflist": containerd.cni_configuration(spec.pod_network),
         "/etc/crictl.yaml": f"runtime-endpoint: {spec.cri_socket}\nimage-endpoint: {spec.cri_socket}\n",
         RENEWAL: Path(renewal.__file__).read_text(),

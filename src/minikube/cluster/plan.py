@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from minikube.artifacts import catalogue, unpinned
 from minikube.cluster import sizes
+from minikube.cluster.mirrors import plan_downloads
 from minikube.drivers.definition import Definition
 from minikube.drivers.values import Machine
 from minikube.kubernetes import health
@@ -36,6 +37,8 @@ def plan(settings: Settings, existing: ClusterConfig | None, driver: Definition 
     for flag, field in (("cert-expiration", "CertExpiration"), ("wait-timeout", "StartHostTimeout")):
         if existing is None or settings.changed(flag):
             setattr(config, field, settings.get(flag))
+    with problems:
+        plan_downloads(settings, config, fresh=existing is None)
     if existing is None:
         config.Addons = {"default-storageclass": True, "storage-provisioner": True}
         config.Nodes = [Node(Port=config.APIServerPort, ControlPlane=True, Worker=True)]

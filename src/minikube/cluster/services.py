@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from minikube.cluster.newimages import import_script
@@ -30,15 +31,24 @@ WAITING_ROOM = f"{KUBERNETES_DIRECTORY}/held-back"
 
 
 def metadata(
-    spec: ClusterSpec, *, setup: Sequence[dict[str, Any]], write_manifests: bool, seed_database: bool, import_images: bool = False
+    spec: ClusterSpec,
+    *,
+    setup: Sequence[dict[str, Any]],
+    write_manifests: bool,
+    seed_database: bool,
+    import_images: bool = False,
+    proxies: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Containerd and the kubelet; kubeadm writes the manifests of a new or changed cluster while containerd starts."""
+    """Containerd and the kubelet; kubeadm writes the manifests of a new or changed cluster while containerd starts.
+
+    `proxies` is what containerd pulls images through, as environment variables.
+    """
     socket = CONTAINERD_SOCKET.removeprefix("unix://")
     services: list[dict[str, Any]] = [
         {
             "name": "containerd",
             "argv": ["containerd", "--config", "/etc/containerd/config.toml"],
-            "env": PATH,
+            "env": {**PATH, **proxies},
             "ready": {"socket": socket},
         }
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from minikube.artifacts.catalogue import VersionSet, is_pinned
+from minikube.artifacts.endpoints import IMAGES
 from minikube.drivers.base import Node
 from minikube.drivers.values import Limits, Machine
 from minikube.kubernetes.certificates import Identity
@@ -34,6 +35,7 @@ def cluster_spec(config: ClusterConfig, node: Node, machine: Machine, versions: 
         port=config.APIServerPort,
         service_cidr=kubernetes.ServiceCIDR,
         dns_domain=kubernetes.DNSDomain,
+        image_repository=kubernetes.ImageRepository or IMAGES,
         feature_gates=parse_feature_gates(kubernetes.FeatureGates),
         # The etcd of a version without pins may be another than the one its kubeadm asks for.
         etcd_tag="" if is_pinned(versions.kubernetes) else f"{versions.etcd.lstrip('v')}-0",

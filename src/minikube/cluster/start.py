@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 
 from minikube import __version__
-from minikube.artifacts import unpinned
-from minikube.artifacts.assembly import provide_components
+from minikube.artifacts import sources, unpinned
 from minikube.cluster import rights, scheduledstop, steps
 from minikube.cluster.boot import Boot
 from minikube.cluster.bundles import start_bundle
 from minikube.cluster.evidence import last_words
+from minikube.cluster.mirrors import sourcing
 from minikube.cluster.pausing import wake
 from minikube.cluster.preflight import meet_machine, prepare
 from minikube.drivers import machinefile
@@ -46,7 +46,7 @@ def start(settings: Settings, report: Report) -> None:
         report.step("Downloading Artifacts", f"Components of Kubernetes {versions.kubernetes} ...", style="sub")
         if bundle:
             bundle.bring_in(versions, report.progress)
-        components = provide_components(versions, report.progress)
+        components, config.ComponentSource = sources.provide(versions, sourcing(settings, config), report.progress)
         if settings.get("download-only"):
             report.info("Download complete!", style="check")
             return

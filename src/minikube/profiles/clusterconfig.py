@@ -149,6 +149,8 @@ class ClusterConfig(msgspec.Struct):
     VmnetOffloading: bool = False
     DNSServers: list[str] | None = None
     MDNS: bool = False
+    ComponentSource: str = ""
+    """Not upstream's: where the components came from, so that the next start takes the same."""
 
 
 _DECODER = msgspec.json.Decoder(ClusterConfig)

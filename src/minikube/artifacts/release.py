@@ -1,0 +1,282 @@
+"""The release source: official binaries and images, downloaded, checked, and put where nodes expect them.
+
+The node image is made from Debian packages and the storage provisioner from its module, as always: nobody publishes either.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tarfile
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from minikube.artifacts import endpoints, imagereference, layoutarchive, oci, prepared, seed
+from minikube.artifacts.catalogue import VersionSet
+from minikube.artifacts.download import Downloads, Wanted
+from minikube.artifacts.endpoints import ReleasedFile
+from minikube.artifacts.gocomponents import go_components, goarch
+from minikube.artifacts.gomodules import go_recipe
+from minikube.artifacts.layoutarchive import write_layouts
+from minikube.artifacts.oci import Entry, Image, write_archive
+from minikube.artifacts.origin import Origin
+from minikube.artifacts.pins import Pins
+from minikube.artifacts.prepared import build_prepared_store
+from minikube.artifacts.recipecode import code_of
+from minikube.artifacts.registry import Registry
+from minikube.artifacts.seed import build_seed
+from minikube.artifacts.store import Recipe, Store
+from minikube.artifacts.web import Web
+from minikube.output.progress import Progress
+from minikube.output.reason import Reason
+
+_KUBERNETES = ("kubelet", "kubeadm", "kubectl")
+_CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
+_PROVISIONER_IMAGE = "gcr.io/k8s-minikube/storage-provisioner:v5"
+_BINARIES_IN_IMAGES = "io.containerd.snapshotter.v1.overlayfs/snapshots/*/fs/usr/local/bin"
+
+
+class ReleaseRecipes(NamedTuple):
+    """What a node and the host need; everything else is only on the way there."""
+
+    node_binaries: Recipe
+    prepared_store: Recipe
+    seed: Recipe
+    runc: Recipe
+    kubectl: Recipe
+
+
+class Releases:
+    """One version set from one origin into one store."""
+
+    def __init__(self, versions: VersionSet, store: Store, origin: Origin, node_image: Recipe, *, web: Web | None = None) -> None:
+        self.versions, self.store, self.origin, self.node_image = versions, store, origin, node_image
+        self._web = web
+        self._downloads: Downloads | None = None
+        self.architecture = goarch()
+        self.pins = Pins(store.root)
+
+    @cached_property
+    def web(self) -> Web:
+        return self._web or Web(unchecked=self.origin.insecure_registries)
+
+    @property
+    def bytes_moved(self) -> int:
+        return self._downloads.bytes_moved if self._downloads else 0
+
+    def forget_downloads(self) -> None:
+        """Everything is in its entry."""
+        if self._downloads:
+            self._downloads.forget()
+
+    @cached_property
+    def recipes(self) -> ReleaseRecipes:
+        kubernetes = {name: self._binary(name) for name in _KUBERNETES}
+        runc = self._files("runc", self.versions.runc, endpoints.runc(self.versions.runc, self.architecture))
+        containerd = self._files("containerd", self.versions.containerd, endpoints.containerd(self.versions.containerd, self.architecture))
+        crictl = self._files("crictl", self.versions.crictl, endpoints.crictl(self.versions.crictl, self.architecture))
+        plugins = self._files("cni-plugins", self.versions.cni_plugins, endpoints.cni_plugins(self.versions.cni_plugins, self.architecture))
+        stocked = self._prepared_store(containerd)
+        return ReleaseRecipes(
+            node_binaries=self._node_binaries(*kubernetes.values(), runc, containerd, crictl, plugins),
+            prepared_store=stocked,
+            seed=self._seed(stocked),
+            runc=runc,
+            kubectl=kubernetes["kubectl"],
+        )
+
+    def _binary(self, name: str) -> Recipe:
+        return self._files(name, self.versions.kubernetes, endpoints.kubernetes_binary(name, self.versions.kubernetes, self.architecture))
+
+    def _files(self, name: str, version: str, released: ReleasedFile) -> Recipe:
+        """A program, or several out of an archive, as its project publishes them."""
+
+        def build(target: Path, progress: Progress) -> None:
+            arrived = target / name
+            digest = self._published_digest(released)
+            urls = released.urls(released.place, self.origin.binary_mirror)
+            self._through(progress).fetch(Wanted(urls, digest, f"{name} {version}"), arrived)
+            if released.members:
+                packed = arrived.rename(target.parent / "archive")
+                _take_out(packed, released, target)
+                packed.unlink()
+            else:
+                arrived.chmod(0o755)
+
+        return Recipe(
+            name=f"release-{name}-{version}",
+            identity=f"release {released.place} {released.members} 1",
+            build=build,
+            estimate_seconds=4,
+            what=f"{name} {version}",
+            light=True,
+        )
+
+    def _published_digest(self, released: ReleasedFile) -> str:
+        """The checksum its project publishes, which must be the one seen when it was used first."""
+        missing: Reason | None = None
+        offered = [(place, released.urls(place, self.origin.binary_mirror)) for place in released.checksums]
+        for place, url in ((place, urls[number]) for number in range(len(offered[0][1])) for place, urls in offered):
+            algorithm = place.rpartition(".")[2].removesuffix("sum")
+            try:
+                text, _ = self.web.read(url, limit=1 << 20)
+            except Reason as reason:
+                if reason.id != "INET_NOT_FOUND":
+                    raise
+                missing = missing or reason
+                continue
+            digest = f"{algorithm}:{_checksum_in(text.decode(errors='replace'), released.name, url)}"
+            self.pins.hold(f"{released.place} {algorithm}", digest)
+            return digest
+        raise Reason("INET_NOT_FOUND", f"there is no checksum of {released.name}: {missing.message if missing else 'none is published'}")
+
+    def _image(self, component: str, name: str) -> Recipe:
+        reference = imagereference.parse(name)
+
+        def build(target: Path, progress: Progress) -> None:
+            registry = Registry(
+                self.web, self._through(progress), insecure=self.origin.insecure_registries, mirrors=self.origin.registry_mirrors
+            )
+            manifest = registry.pull(reference, target, self.architecture, name=name)
+            self.pins.hold(f"{name} {self.architecture}", manifest.digest)
+
+        return Recipe(
+            name=f"release-image-{component}-{reference.tag}",
+            identity=f"release {name} {self.architecture} 1",
+            build=build,
+            estimate_seconds=4,
+            what=f"image {component}:{reference.tag}",
+            light=True,
+        )
+
+    def _node_binaries(self, *programs: Recipe) -> Recipe:
+        def build(target: Path, progress: Progress) -> None:
+            directory, plugins = target / "usr/local/bin", target / "usr/local/libexec/cni"
+            directory.mkdir(parents=True)
+            plugins.mkdir(parents=True)
+            for program in programs:
+                for path in self.store.path(program).iterdir():
+                    place = (plugins if program.name.startswith("release-cni") else directory) / path.name
+                    if path.name in ("runc", "kubectl"):
+                        shutil.copy2(path, place)  # the host runs its own: never the same file
+                    else:
+                        os.link(path, place)
+
+        return Recipe(
+            name="release-node-binaries",
+            identity="release 1",
+            build=build,
+            needs=programs,
+            estimate_seconds=1,
+            what="binaries of the node, in their places",
+        )
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        return endpoints.image_names(self.versions, self.origin.image_repository)
+
+    @cached_property
+    def _images(self) -> tuple[Recipe, ...]:
+        return tuple(self._image(component, name) for component, name in self._names.items())
+
+    @cached_property
+    def _provisioner(self) -> Recipe:
+        component = next(one for one in go_components(self.versions) if one.name == "storage-provisioner")
+        return go_recipe(component, self.store)
+
+    def write_image_archive(self, path: Path, progress: Progress) -> None:
+        """All images of the version set, as one OCI archive."""
+        layouts = [self.store.provide(image, progress) for image in self._images]
+        ours, unpacked = path.with_name("ours.tar"), path.with_name("ours")
+        write_archive(ours, [self._provisioner_image(self.store.provide(self._provisioner, progress))])
+        with tarfile.open(ours) as packed:
+            packed.extractall(unpacked, filter="data")
+        write_layouts(path, [*layouts, unpacked])
+        ours.unlink()
+        shutil.rmtree(unpacked)
+
+    def _prepared_store(self, containerd: Recipe) -> Recipe:
+        def build(target: Path, progress: Progress) -> None:
+            archive = target.parent / "images.tar"
+            self.write_image_archive(archive, progress)
+            programs = self.store.path(containerd)
+            build_prepared_store(
+                target,
+                containerd=programs / "containerd",
+                ctr=programs / "ctr",
+                archives=[archive],
+                pinned=[self._names["pause"]],
+            )
+            archive.unlink()
+
+        return Recipe(
+            name=f"release-images-{self.versions.kubernetes}",
+            identity=f"release {code_of(oci, prepared, layoutarchive)}",
+            build=build,
+            needs=(*self._images, containerd, self._provisioner, self.node_image),
+            estimate_seconds=20,
+            what=f"images of Kubernetes {self.versions.kubernetes}, unpacked for containerd",
+        )
+
+    def _provisioner_image(self, program: Path) -> Image:
+        certificates = (Entry(_CERTIFICATES, 0o644, source=self.store.path(self.node_image) / _CERTIFICATES),)
+        layer = (Entry("storage-provisioner", source=program / "storage-provisioner"),)
+        return Image(_PROVISIONER_IMAGE, (certificates, layer), entrypoint=("/storage-provisioner",))
+
+    def _seed(self, stocked: Recipe) -> Recipe:
+        """From the very programs the cluster will run: they are in its images."""
+
+        def build(target: Path, progress: Progress) -> None:
+            def program(name: str) -> Path:
+                found = next(self.store.path(stocked).glob(f"{_BINARIES_IN_IMAGES}/{name}"), None)
+                if found is None:
+                    raise Reason("RUNTIME_CACHE", f"there is no {name} in the images of Kubernetes {self.versions.kubernetes}")
+                return found
+
+            build_seed(
+                target,
+                etcd=program("etcd"),
+                api_server=[str(program("kube-apiserver"))],
+                controller_manager=[str(program("kube-controller-manager"))],
+            )
+
+        return Recipe(
+            name=f"release-seed-{self.versions.kubernetes}",
+            identity=f"release {code_of(seed)}",
+            build=build,
+            needs=(stocked,),
+            estimate_seconds=10,
+            what=f"first database content of Kubernetes {self.versions.kubernetes}",
+        )
+
+    def _through(self, progress: Progress) -> Downloads:
+        """One for all recipes: it limits how many connections there are at once."""
+        if self._downloads is None:
+            self._downloads = Downloads(self.store.root / "downloads", self.web, progress)
+        return self._downloads
+
+
+def _checksum_in(text: str, name: str, url: str) -> str:
+    """A checksum alone, or the one on the line of that file."""
+    for line in text.splitlines():
+        match = re.fullmatch(r"([0-9a-fA-F]{64}|[0-9a-fA-F]{128})(?:\s+\*?(\S+))?\s*", line.strip())
+        if match and (match[2] is None or match[2].rpartition("/")[2] == name):
+            return match[1].lower()
+    raise Reason("INET_BAD_CHECKSUM", f"{url} has no checksum of {name} in it", advice="A proxy may have answered in the server's place.")
+
+
+def _take_out(archive: Path, released: ReleasedFile, target: Path) -> None:
+    """The wanted programs out of an archive, wherever in it they are; nothing else is unpacked."""
+    with tarfile.open(archive) as packed:
+        for member in packed:
+            name = member.name.rpartition("/")[2]
+            content = packed.extractfile(member) if member.isfile() and name in released.members else None
+            if content:
+                with content, (target / name).open("wb") as program:
+                    shutil.copyfileobj(content, program, 1 << 20)
+                (target / name).chmod(0o755)
+    missing = [name for name in released.members if not (target / name).exists()]
+    if missing:
+        raise Reason("INET_BAD_CHECKSUM", f"there is no {' and no '.join(missing)} in {released.name}")

@@ -1,0 +1,161 @@
+"""Which source components come from: what the store has already, else official releases where they can be had, else Go modules."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from minikube.artifacts.assembly import missing_components, node_image_recipe, provide_components, write_image_archive
+from minikube.artifacts.catalogue import VersionSet
+from minikube.artifacts.components import Components
+from minikube.artifacts.endpoints import kubernetes_binary
+from minikube.artifacts.gocomponents import goarch
+from minikube.artifacts.origin import Origin
+from minikube.artifacts.provide import missing_recipes, provide_all
+from minikube.artifacts.release import Releases
+from minikube.artifacts.seed import SEED
+from minikube.artifacts.store import Recipe, Store
+from minikube.artifacts.web import Patience, Trouble, Web
+from minikube.host.files import write_durably
+from minikube.output.debuglog import debug
+from minikube.output.progress import Progress
+from minikube.output.reason import Reason
+
+AUTO, RELEASE, MODULES, BUNDLE = "auto", "release", "modules", "bundle"
+SOURCES = (AUTO, RELEASE, MODULES, BUNDLE)
+
+_PROBE_SECONDS = 1.5
+_ABSENT_FOR = 600.0  # seconds for which a place that did not answer is not asked again
+
+
+class Sourcing(NamedTuple):
+    """What the user says about it."""
+
+    source: str = AUTO
+    origin: Origin = Origin()
+    preferred: str = ""
+    """The source an existing cluster came from: other builds of the same version would restart it."""
+
+
+def provide(versions: VersionSet, sourcing: Sourcing, progress: Progress) -> tuple[Components, str]:
+    """Have everything of a version set; and the source it comes from."""
+    store = Store()
+    source, asked = choose(versions, sourcing, store)
+    if asked and source == RELEASE:
+        progress.say(f"Components come from official releases ({asked}); --source=modules would build them here")
+    elif asked:
+        progress.say(f"{asked} does not answer, so components are built here from Go modules (--source=modules)")
+    if source == RELEASE:
+        return _provide_releases(Releases(versions, store, sourcing.origin, node_image_recipe()), progress), source
+    return provide_components(versions, progress, repository=sourcing.origin.image_repository), source
+
+
+def choose(versions: VersionSet, sourcing: Sourcing, store: Store) -> tuple[str, str]:
+    """The source, and the place that was asked whether it serves. Whatever is complete in the store is taken without asking anybody."""
+    order = sorted((MODULES, RELEASE), key=lambda source: source != sourcing.preferred)
+    ready = [source for source in order if not missing(versions, sourcing.origin, source, store)]
+    if sourcing.source == BUNDLE:
+        if not ready:
+            raise Reason(
+                "INET_VERSION_UNAVAILABLE",
+                f"not everything of Kubernetes {versions.kubernetes} is in {store.root}, and --source={BUNDLE} allows nothing else",
+                advice="Import a bundle that has it (minikube bundle import FILE), or leave out --source.",
+            )
+        return ready[0], ""
+    if sourcing.source != AUTO:
+        return sourcing.source, ""
+    if ready:
+        return ready[0], ""
+    url = kubernetes_binary("kubelet", versions.kubernetes, goarch()).urls(
+        f"{versions.kubernetes}/bin/linux/{goarch()}/kubelet.sha256", sourcing.origin.binary_mirror
+    )[0]
+    place = url.partition(f"/{versions.kubernetes}/")[0]
+    return (RELEASE if answers(url, store) else MODULES), place
+
+
+def write_images(versions: VersionSet, source: str, origin: Origin, path: Path, progress: Progress) -> None:
+    """The images of a version set whose components have been provided, as an OCI archive."""
+    if source == RELEASE:
+        Releases(versions, Store(), origin, node_image_recipe()).write_image_archive(path, progress)
+    else:
+        write_image_archive(versions, path, repository=origin.image_repository)
+
+
+def missing(versions: VersionSet, origin: Origin, source: str, store: Store) -> list[Recipe]:
+    """What a source would have to make first."""
+    if source == RELEASE:
+        image = node_image_recipe()
+        return missing_recipes((image, *Releases(versions, store, origin, image).recipes), store)
+    return missing_components(versions, store.root, repository=origin.image_repository)
+
+
+def answers(url: str, store: Store, *, seconds: float = _PROBE_SECONDS) -> bool:
+    """Whether a server has a file, found out quickly; one that was silent lately is not asked again."""
+    record = _Silence(store.root)
+    if record.holds(url):
+        return False
+    found: list[bool] = []
+
+    def ask() -> None:
+        try:
+            Web(patience=Patience(connect=seconds, idle=seconds, attempts=1)).open(url).close()
+            found.append(True)
+        except (Trouble, Reason) as trouble:
+            debug(f"{url} does not serve: {trouble}")
+
+    # On a thread that may be left behind: looking up a name has no time limit of its own.
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(seconds)
+    if not found:
+        record.note(url)
+    return bool(found)
+
+
+class _Silence:
+    """Places that did not answer, and when; under other proxies they might."""
+
+    def __init__(self, store: Path) -> None:
+        self.file = store / "silent.json"
+
+    def holds(self, url: str) -> bool:
+        return 0 <= time.time() - self._read().get(self._key(url), 0.0) < _ABSENT_FOR
+
+    def note(self, url: str) -> None:
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        write_durably(self.file, json.dumps({**self._read(), self._key(url): time.time()}) + "\n")
+
+    def _key(self, url: str) -> str:
+        from minikube.artifacts.proxies import from_environment
+
+        server = "/".join(url.split("/")[:3])
+        return hashlib.sha256(f"{server} {from_environment().for_url(url)}".encode()).hexdigest()[:16]
+
+    def _read(self) -> dict[str, float]:
+        try:
+            found: dict[str, float] = json.loads(self.file.read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return found
+
+
+def _provide_releases(releases: Releases, progress: Progress) -> Components:
+    store, recipes = releases.store, releases.recipes
+    began = time.monotonic()
+    provide_all((releases.node_image, *recipes), store, progress)
+    releases.forget_downloads()
+    if releases.bytes_moved:
+        progress.say(f"Downloaded {releases.bytes_moved / (1 << 20):.0f} MB in {time.monotonic() - began:.0f} s")
+    return Components(
+        kubernetes_version=releases.versions.kubernetes,
+        node_image=store.path(releases.node_image),
+        node_binaries=store.path(recipes.node_binaries),
+        prepared_store=store.path(recipes.prepared_store),
+        seed=store.path(recipes.seed) / SEED,
+        runc=store.path(recipes.runc) / "runc",
+        kubectl=store.path(recipes.kubectl) / "kubectl",
+    )

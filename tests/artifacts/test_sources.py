@@ -1,0 +1,197 @@
+"""Which source is taken, and what the release source makes of what servers offer."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tarfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.fileserver import FileServer, file_server, status
+
+from minikube.artifacts import endpoints, sources
+from minikube.artifacts.assembly import missing_components, node_image_recipe
+from minikube.artifacts.catalogue import DEFAULT
+from minikube.artifacts.gocomponents import goarch
+from minikube.artifacts.origin import Origin, chosen_repository
+from minikube.artifacts.pins import Pins
+from minikube.artifacts.release import Releases
+from minikube.artifacts.sources import Sourcing
+from minikube.artifacts.store import Recipe, Store
+from minikube.artifacts.web import Patience, Web
+from minikube.output.progress import silent
+from minikube.output.reason import Reason
+
+KUBELET = f"/{DEFAULT.kubernetes}/bin/linux/{goarch()}/kubelet"
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Iterator[FileServer]:
+    """Has a kubelet with a SHA-256, and crictl with both checksums."""
+    place = tmp_path / "mirror" / KUBELET.lstrip("/")
+    place.parent.mkdir(parents=True)
+    place.write_bytes(b"#!kubelet")
+    place.with_name("kubelet.sha256").write_text(hashlib.sha256(b"#!kubelet").hexdigest())
+    crictl = tmp_path / "mirror" / endpoints.crictl(DEFAULT.crictl, goarch()).place
+    crictl.parent.mkdir(parents=True)
+    with tarfile.open(crictl, "w:gz") as packed:
+        for name in ("crictl", "../../escaped"):
+            member = tarfile.TarInfo(name)
+            member.size = 6
+            packed.addfile(member, io.BytesIO(b"crictl"))
+    for suffix in ("sha256", "sha512"):
+        digest = hashlib.new(suffix, crictl.read_bytes()).hexdigest()
+        crictl.with_name(f"{crictl.name}.{suffix}").write_text(f"{digest}  {crictl.name}\n")
+    with file_server(tmp_path / "mirror") as files:
+        yield files
+
+
+def releases(tmp_path: Path, mirror: str) -> Releases:
+    web = Web(environment={}, certificates=tmp_path, patience=Patience(connect=2, idle=5, attempts=2, pause=0.01))
+    return Releases(DEFAULT, Store(tmp_path / "store"), Origin(binary_mirror=mirror), node_image_recipe(), web=web)
+
+
+def need(recipe: Recipe, name: str) -> Recipe:
+    return next(one for one in recipe.needs if one.name.startswith(f"release-{name}-"))
+
+
+def kubelet(made: Releases) -> Path:
+    return made.store.provide(need(made.recipes.node_binaries, "kubelet"), silent()) / "kubelet"
+
+
+class TestBinaries:
+    def test_a_mirror_with_sha256_only(self, tmp_path: Path, mirror: FileServer) -> None:
+        program = kubelet(releases(tmp_path, mirror.url))
+        assert program.read_bytes() == b"#!kubelet"
+        assert program.stat().st_mode & 0o777 == 0o755
+        assert [path for path, _ in mirror.requests] == [f"{KUBELET}.sha512", f"{KUBELET}.sha256", KUBELET]
+
+    def test_only_what_is_wanted_comes_out_of_an_archive(self, tmp_path: Path, mirror: FileServer) -> None:
+        made = releases(tmp_path, mirror.url)
+        content = made.store.provide(need(made.recipes.node_binaries, "crictl"), silent())
+        assert [path.name for path in content.iterdir()] == ["crictl"]
+        assert not list(tmp_path.rglob("escaped"))
+        assert any(path.endswith(".sha512") for path, _ in mirror.requests)
+
+    def test_a_binary_that_is_not_what_was_published(self, tmp_path: Path, mirror: FileServer) -> None:
+        (mirror.directory / KUBELET.lstrip("/")).write_bytes(b"#!trojan")
+        with pytest.raises(Reason) as caught:
+            kubelet(releases(tmp_path, mirror.url))
+        assert caught.value.id == "INET_BAD_CHECKSUM"
+        assert not list((tmp_path / "store").glob("entries/*"))
+
+    def test_a_checksum_that_is_not_the_one_of_the_first_time(self, tmp_path: Path, mirror: FileServer) -> None:
+        program = kubelet(releases(tmp_path, mirror.url))
+        program.unlink()  # the entry is damaged: it is to be had again
+        file = mirror.directory / KUBELET.lstrip("/")
+        file.write_bytes(b"#!trojan")
+        file.with_name("kubelet.sha256").write_text(hashlib.sha256(b"#!trojan").hexdigest())
+        with pytest.raises(Reason, match="when it was used first") as caught:
+            kubelet(releases(tmp_path, mirror.url))
+        assert caught.value.id == "INET_PIN_CHANGED"
+        assert str(tmp_path / "store" / "pins.json") in caught.value.advice
+
+    def test_no_checksum_no_binary(self, tmp_path: Path, mirror: FileServer) -> None:
+        (mirror.directory / f"{KUBELET}.sha256".lstrip("/")).unlink()
+        with pytest.raises(Reason, match="no checksum of kubelet"):
+            kubelet(releases(tmp_path, mirror.url))
+
+    def test_a_login_page_instead_of_a_checksum(self, tmp_path: Path, mirror: FileServer) -> None:
+        (mirror.directory / f"{KUBELET}.sha256".lstrip("/")).write_text("<html>Welcome to our hotel</html>")
+        with pytest.raises(Reason, match="has no checksum of kubelet in it"):
+            kubelet(releases(tmp_path, mirror.url))
+
+    def test_sources_and_registries_do_not_share_entries(self, tmp_path: Path) -> None:
+        store = Store(tmp_path)
+        image = node_image_recipe()
+        modules = {recipe.entry_name for recipe in missing_components(DEFAULT, tmp_path)}
+        public = {one.entry_name for one in Releases(DEFAULT, store, Origin(), image).recipes}
+        other = Releases(DEFAULT, store, Origin(image_repository="registry.example/mirror"), image).recipes
+        assert not modules & public
+        assert other.prepared_store.entry_name not in public
+        assert other.kubectl.entry_name in public
+
+
+class TestChoice:
+    def test_what_is_in_the_store_is_taken_without_asking_anybody(
+        self, tmp_path: Path, mirror: FileServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sources, "missing", lambda _versions, _origin, source, _store: [] if source == "release" else ["something"])
+        sourcing = Sourcing(origin=Origin(binary_mirror=mirror.url))
+        assert sources.choose(DEFAULT, sourcing, Store(tmp_path)) == ("release", "")
+        assert not mirror.requests
+
+    def test_a_cluster_stays_with_its_source(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sources, "missing", lambda *_: [])
+        assert sources.choose(DEFAULT, Sourcing(), Store(tmp_path))[0] == "modules"
+        assert sources.choose(DEFAULT, Sourcing(preferred="release"), Store(tmp_path))[0] == "release"
+
+    def test_releases_where_they_answer(self, tmp_path: Path, mirror: FileServer) -> None:
+        source, said = sources.choose(DEFAULT, Sourcing(origin=Origin(binary_mirror=mirror.url)), Store(tmp_path))
+        assert source == "release"
+        assert said == mirror.url
+
+    @pytest.mark.parametrize("fault", [404, 503])
+    def test_modules_where_they_do_not(self, tmp_path: Path, mirror: FileServer, fault: int) -> None:
+        mirror.faults[f"{KUBELET}.sha256"] = [status(fault)] * 5
+        sourcing = Sourcing(origin=Origin(binary_mirror=mirror.url))
+        source, said = sources.choose(DEFAULT, sourcing, Store(tmp_path))
+        assert source == "modules"
+        assert said == mirror.url
+        # Whoever was silent is left alone for a while.
+        assert (sources.choose(DEFAULT, sourcing, Store(tmp_path))[0], len(mirror.requests)) == ("modules", 1)
+
+    def test_somebody_who_never_answers_is_not_waited_for(self, tmp_path: Path, mirror: FileServer) -> None:
+        mirror.faults["/file"] = [lambda *_: time.sleep(30)]
+        assert not sources.answers(f"{mirror.url}/file", Store(tmp_path), seconds=0.3)
+
+    def test_the_record_of_silence_runs_out_and_may_be_damaged(self, tmp_path: Path, mirror: FileServer) -> None:
+        store = Store(tmp_path)
+        assert not sources.answers(f"{mirror.url}/missing", store)
+        record = tmp_path / "silent.json"
+        record.write_text(json.dumps({key: when - 3600 for key, when in json.loads(record.read_text()).items()}))
+        assert sources.answers(f"{mirror.url}{KUBELET}", store)
+        record.write_text("{")
+        assert sources.answers(f"{mirror.url}{KUBELET}", store)
+
+    def test_bundle_allows_the_store_only(self, tmp_path: Path) -> None:
+        with pytest.raises(Reason, match="--source=bundle allows nothing else"):
+            sources.choose(DEFAULT, Sourcing("bundle"), Store(tmp_path))
+
+
+def test_pins_of_many_at_once(tmp_path: Path) -> None:
+    pins = Pins(tmp_path)
+    pins.hold("a", "sha256:1")
+    Pins(tmp_path).hold("b", "sha256:2")
+    pins.hold("a", "sha256:1")
+    assert (pins.known("a"), pins.known("b"), pins.known("c")) == ("sha256:1", "sha256:2", "")
+
+
+@pytest.mark.parametrize(
+    ("repository", "country", "chosen"),
+    [
+        ("", "", ""),
+        ("auto", "", ""),
+        ("https://registry.example/k8s/", "", "registry.example/k8s"),
+        ("", "cn", endpoints.IMAGES_BY_COUNTRY["cn"]),
+        ("auto", "CN", endpoints.IMAGES_BY_COUNTRY["cn"]),
+        ("registry.example", "cn", "registry.example"),
+    ],
+)
+def test_repository_for_images(repository: str, country: str, chosen: str) -> None:
+    assert chosen_repository(repository, country) == chosen
+
+
+def test_a_country_without_mirror() -> None:
+    with pytest.raises(Reason, match="No mirror"):
+        chosen_repository("", "de")
+
+
+def test_names_in_registries_without_directories() -> None:
+    assert endpoints.image_names(DEFAULT, "registry.k8s.io")["coredns"] == f"registry.k8s.io/coredns/coredns:{DEFAULT.coredns}"
+    flat = endpoints.IMAGES_BY_COUNTRY["cn"]
+    assert endpoints.image_names(DEFAULT, flat)["coredns"] == f"{flat}/coredns:{DEFAULT.coredns}"
