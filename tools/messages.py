@@ -20,7 +20,7 @@ from minikube.output.translations import LANGUAGES, LOCALE, fields
 SOURCE = Path(__file__).parent.parent / "src/minikube"
 # Expressions that are told but hold no words of their own.
 WITHOUT_WORDS = frozenset(
-    {"steps.table(graph)", "reason.advice", "refusal.advice", "reason.message", "refusal.message", "str(error)", "fixes", "status.fix"}
+    {"steps.table(graph)", "reason.advice", "refusal.advice", "reason.message", "refusal.message", "str(error)", "fixes", "status.fix", "warning"}
     | {"console.styled(sys.stdout, message, style)", "why.partition('\\n')[0]"}
 )
 # Functions that are handed on to tell something with: report.info and report.warning by another name.
@@ -37,6 +37,8 @@ FILLED_IN = (
     *("Paused", "Unpaused", "no limit", "no limit on", "natively on this host"),
     "Kubernetes in namespaces of this host, without a VM or a container engine",
     "{0} things stand in the way:\n{1}",
+    # what a driver warns of
+    "A privileged pod can take over this machine: the node has no user namespace of its own ({0}). See docs/security.md.",
 )
 HEADER = "Content-Type: text/plain; charset=UTF-8\nContent-Transfer-Encoding: 8bit\nLanguage: {}\n"
 
