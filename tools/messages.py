@@ -20,7 +20,17 @@ from minikube.output.translations import LANGUAGES, LOCALE, fields
 SOURCE = Path(__file__).parent.parent / "src/minikube"
 # Expressions that are told but hold no words of their own.
 WITHOUT_WORDS = frozenset(
-    {"steps.table(graph)", "reason.advice", "refusal.advice", "reason.message", "refusal.message", "str(error)", "fixes", "status.fix", "warning"}
+    {
+        "steps.table(graph)",
+        "reason.advice",
+        "refusal.advice",
+        "reason.message",
+        "refusal.message",
+        "str(error)",
+        "fixes",
+        "status.fix",
+        "warning",
+    }
     | {"console.styled(sys.stdout, message, style)", "why.partition('\\n')[0]"}
 )
 # Functions that are handed on to tell something with: report.info and report.warning by another name.
