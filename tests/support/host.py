@@ -58,6 +58,8 @@ def differences(before: Snapshot, after: Snapshot, *, own: str) -> list[str]:
             other = re.search(r"\bmk-([0-9a-f]{8})\b|/minikube/([0-9a-f]{8})\b", name)
             if (other and own not in other.groups()) or (field == "cgroups" and name.endswith("/minikube")):
                 continue
+            if field == "cgroups" and "/minikube" not in name:
+                continue  # other software's: those come and go as well
             if field == "sysctls" and name not in old:
                 continue  # of a kernel module that was loaded on demand
             if old.get(name) != new.get(name):

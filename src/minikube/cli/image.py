@@ -7,6 +7,7 @@ from minikube.cli.command import Call, Command
 from minikube.profiles.settings import Flag
 
 _WHY = "it needs a builder in the node; until then: build with docker or podman, then minikube image load"
+_FORMS = ("short", "table", "json", "yaml")
 _DAEMON = Flag("daemon", "bool", help="From, or to, docker or podman on this machine.")
 _REMOTE = Flag("remote", "bool", help="From, or to, a registry.")
 
@@ -30,11 +31,16 @@ def _load(call: Call) -> None:
 
 
 def _list(call: Call) -> None:
+    form = str(call.settings.get("format")).lower()
+    if form not in _FORMS:
+        from minikube.output.reason import Reason
+
+        raise Reason("MK_USAGE", f"--format cannot be {form!r}", advice=f"Give one of: {', '.join(_FORMS)}.")
     profile = checks.existing_profile(call)
     from minikube.cli.imagelist import rendered
     from minikube.cluster.images import listing
 
-    print(rendered(listing(profile), str(call.settings.get("format")).lower()))
+    print(rendered(listing(profile), form))
 
 
 def _pull(call: Call) -> None:
@@ -122,7 +128,7 @@ COMMANDS = {
                 "ls",
                 "List images",
                 _list,
-                flags=(Flag("format", default="short", help="short, table, json or yaml.", choices=("short", "table", "json", "yaml")),),
+                flags=(Flag("format", default="short", help="short, table, json or yaml.", choices=_FORMS),),
                 aliases=("list",),
                 max_arguments=0,
                 examples=("minikube image ls", "minikube image ls --format table"),
