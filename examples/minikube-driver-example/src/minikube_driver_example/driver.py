@@ -52,7 +52,8 @@ class ExampleDriver(Driver):
 
     def machine(self) -> Machine:
         granted = frozenset(bounding_set())
-        return Machine(resources.cpus(), resources.memory_mb(), cgroups.is_v2(), granted, resolvers.node_resolv_conf())
+        servers = resolvers.resolv_conf_without_relay(resolvers.host_resolvers())
+        return Machine(resources.cpus(), resources.memory_mb(), cgroups.is_v2(), granted, servers)
 
     def create(self, components: Components, limits: Limits, progress: Progress) -> ExampleNode:
         if self.state() == "Running":
