@@ -145,7 +145,7 @@ class SecondMachine:
         for path in self.run("find", "/", "-xdev", "-not", "-path", "/proc/*").splitlines():
             if not any(path.startswith(f"/{fleeting}") for fleeting in FLEETING):
                 yield path
-        yield from self.run("find", "/run", "/tmp", "-not", "-name", "sshd.pid").splitlines()
+        yield from self.run("find", "/run", "/tmp", "-not", "-name", "sshd.pid", "-not", "-path", "/run/sudo*").splitlines()
 
     def _listens(self) -> bool:
         return any(line.split()[1].endswith(":0016") for line in self.run("cat", "/proc/net/tcp").splitlines()[1:])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _USAGE = 14
 _BROKEN_PIPE = 141  # 128 + SIGPIPE: what a shell reports for a program whose reader has gone
+_INTERRUPTED = 11  # as the kind MK_INTERRUPTED
 
 # Commands that only look, or that print what the audit log itself holds.
 _NOT_AUDITED = frozenset({"status", "version", "doctor", "logs", "profile", "options", "help", "completion", "__complete", "generate-docs"})
@@ -66,6 +67,20 @@ def _ended(work: Callable[[], int]) -> int:
         # Nothing is read any more; Python must not complain about that when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return _BROKEN_PIPE
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
+
+def _hear_no_more() -> None:
+    """One Ctrl-C may come twice, from the terminal and through sudo; the second must not cut off the farewell."""
+    while True:
+        try:
+            import signal
+
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        except KeyboardInterrupt:
+            continue
+        return
 
 
 def _run(words: list[str]) -> int:
@@ -86,6 +101,7 @@ def _run(words: list[str]) -> int:
     except (BrokenPipeError, UsageError):
         raise
     except KeyboardInterrupt:
+        _hear_no_more()
         # Upstream has two numbers: 2 in its list of exit codes, 11 for the kind MK_INTERRUPTED that its commands end with.
         # The kind decides here as everywhere, so that text and JSON say the same.
         interrupted = Reason("MK_INTERRUPTED", "Interrupted")

@@ -79,7 +79,8 @@ def import_command(names: Sequence[str]) -> list[str]:
 
 
 def export_command(name: str) -> list[str]:
-    return [*_CTR, "images", "export", "-", name]
+    # --local: through its transfer service containerd loses the last block of a stream now and then.
+    return [*_CTR, "images", "export", "--local", "-", name]
 
 
 def tag_command(source: str, target: str) -> list[str]:
