@@ -4,30 +4,12 @@ from __future__ import annotations
 
 import re
 
-DOCKER_HUB = "docker.io"
-_NAME = re.compile(r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*")
-_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
-_DIGEST = re.compile(r"sha(256:[0-9a-f]{64}|512:[0-9a-f]{128})")
-_REGISTRY = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]+)?|\[[0-9a-fA-F:]+\](?::[0-9]+)?")
+from minikube.artifacts.imagereference import taken_apart
 
 
 def full_name(text: str) -> str:
     """`busybox` is docker.io/library/busybox:latest; ValueError for what cannot be the name of an image."""
-    rest, _, digest = text.partition("@")
-    first, slash, others = rest.partition("/")
-    has_registry = bool(slash) and ("." in first or ":" in first or first == "localhost")
-    registry, path = (first, others) if has_registry else (DOCKER_HUB, rest)
-    path, colon, tag = path.partition(":")
-    if registry == "index.docker.io":
-        registry = DOCKER_HUB
-    if registry == DOCKER_HUB and "/" not in path:
-        path = f"library/{path}"
-    valid = _REGISTRY.fullmatch(registry) and _NAME.fullmatch(path) and (not colon or _TAG.fullmatch(tag))
-    if not valid or ("@" in text and not _DIGEST.fullmatch(digest)):
-        raise ValueError(f"{text!r} is not the name of an image")
-    if digest:
-        return f"{registry}/{path}{colon}{tag}@{digest}"
-    return f"{registry}/{path}:{tag or 'latest'}"
+    return str(taken_apart(text))
 
 
 def name_from_file(stem: str) -> str:

@@ -9,8 +9,9 @@ from minikube.artifacts.endpoints import DOCKER_HUB
 from minikube.output.reason import Reason
 
 _DIGEST = re.compile(r"sha(256:[0-9a-f]{64}|512:[0-9a-f]{128})")
+_REGISTRY = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]+)?|\[[0-9a-fA-F:]+\](?::[0-9]+)?")
 _REPOSITORY = re.compile(r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*")
-_TAG = re.compile(r"[\w][\w.-]{0,127}")
+_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 
 
 class Reference(NamedTuple):
@@ -32,18 +33,28 @@ class Reference(NamedTuple):
 
 
 def parse(text: str) -> Reference:
-    """`nginx` means docker.io/library/nginx:latest; a first part with a dot or a port, or `localhost`, is a registry."""
-    name, _, digest = text.strip().partition("@")
+    """What a user means, or the reason why that cannot be an image."""
+    try:
+        return taken_apart(text.strip())
+    except ValueError as error:
+        advice = "Names look like nginx:1.29 or registry.example/team/app:v1."
+        raise Reason("MK_USAGE", f'"{text}" is not the name of an image', advice=advice) from error
+
+
+def taken_apart(text: str) -> Reference:
+    """`nginx` means docker.io/library/nginx:latest; a first part with a dot or a port, or `localhost`, is a registry.
+
+    ValueError for what cannot be the name of an image.
+    """
+    name, _, digest = text.partition("@")
     registry, slash, rest = name.partition("/")
     if not slash or not ("." in registry or ":" in registry or registry == "localhost"):
         registry, rest = DOCKER_HUB, name
-    repository, colon, tag = rest.rpartition(":") if ":" in rest else (rest, "", "")
+    repository, colon, tag = rest.partition(":")
     if registry in ("index.docker.io", DOCKER_HUB):
         registry = DOCKER_HUB
         repository = repository if "/" in repository else f"library/{repository}"
-    fits = _REPOSITORY.fullmatch(repository) and (not colon or _TAG.fullmatch(tag)) and ("@" not in text or _DIGEST.fullmatch(digest))
-    if not fits:
-        raise Reason(
-            "MK_USAGE", f'"{text}" is not the name of an image', advice="Names look like nginx:1.29 or registry.example/team/app:v1."
-        )
+    valid = _REGISTRY.fullmatch(registry) and _REPOSITORY.fullmatch(repository) and (not colon or _TAG.fullmatch(tag))
+    if not valid or ("@" in text and not _DIGEST.fullmatch(digest)):
+        raise ValueError(f"{text!r} is not the name of an image")
     return Reference(registry, repository, tag or ("" if digest else "latest"), digest)

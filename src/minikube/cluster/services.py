@@ -73,6 +73,7 @@ def metadata(
             "kind": "oneshot",
             "argv": ["python3", "-I", "-S", RENEWAL, CERTIFICATES_DIRECTORY, KUBERNETES_DIRECTORY, str(spec.certificate_seconds)],
             "env": PATH,
+            "after": ["controllers"],  # `start` has just looked at them: a booting node has better use for its CPU
             # Often enough for a machine that was asleep when it was due, and for certificates of minutes.
             "every": min(3600.0, max(5.0, spec.certificate_seconds / 6)),
         }

@@ -8,7 +8,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from minikube.drivers.ssh.channel import Channel
@@ -50,35 +50,28 @@ def run(channel: Channel, request: Mapping[str, Any], *, input: bytes | None, ti
 def attach(channel: Channel, request: Mapping[str, Any]) -> int:
     """Run on our own stdin, stdout and stderr, passing signals on; its exit code."""
     sinks = {STDOUT: 1, STDERR: 2}
-    under_way, reading = 0, True
-    with channel.telling(), _signals() as signals:
-        wire = channel.wire
-        wire.say({"verb": "execute", "request": dict(request)})
-        while True:
-            sources = [wire.source, signals, *([0] if reading and under_way < WINDOW else [])]
-            ready = [wire.source] if wire.pending() else select.select(sources, [], [])[0]
-            if signals in ready:
-                for number in os.read(signals, 16):
-                    wire.send(MESSAGE, json.dumps({"signal": number}).encode())
-            if 0 in ready:
-                data = os.read(0, CHUNK)
-                under_way += len(data)
-                reading = bool(data)
-                wire.send(STDIN if data else STDIN_END, data)
-            if wire.source in ready:
-                kind, payload = wire.receive()
-                if kind == MESSAGE:
-                    break
-                if kind == TAKEN:
-                    under_way -= int.from_bytes(payload, "big")
-                else:
-                    _write(sinks[kind], payload)
-    return channel.exit_code(payload)
+    with _signals() as signals:
+        return _follow(channel, request, source=0, take=lambda kind, data: _write(sinks[kind], data), signals=signals)
 
 
 def transfer(channel: Channel, request: Mapping[str, Any], *, source: int | None, sink: int | None) -> tuple[int, bytes]:
     """Run with open files of ours as stdin, stdout or both, however large: exit code and stderr."""
     errors = bytearray()
+
+    def take(kind: int, data: bytes) -> None:
+        nonlocal errors
+        if kind == STDERR:
+            errors += data
+        elif sink is not None:
+            _write_all(sink, data)
+
+    return _follow(channel, request, source=source, take=take), bytes(errors)
+
+
+def _follow(
+    channel: Channel, request: Mapping[str, Any], *, source: int | None, take: Callable[[int, bytes], None], signals: int | None = None
+) -> int:
+    """Send what `source` gives and the signals that come, hand what the command writes to `take`, until its exit code is there."""
     under_way, reading = 0, source is not None
     with channel.telling():
         wire = channel.wire
@@ -86,9 +79,12 @@ def transfer(channel: Channel, request: Mapping[str, Any], *, source: int | None
         if source is None:
             wire.send(STDIN_END)
         while True:
-            sources = [wire.source, *([source] if reading and under_way < WINDOW and source is not None else [])]
-            ready = [wire.source] if wire.pending() else select.select(sources, [], [])[0]
-            if source in ready and source is not None:
+            open_ones = [descriptor for descriptor in (signals, source if reading and under_way < WINDOW else None) if descriptor is not None]
+            ready = [wire.source] if wire.pending() else select.select([wire.source, *open_ones], [], [])[0]
+            if signals is not None and signals in ready:
+                for number in os.read(signals, 16):
+                    wire.send(MESSAGE, json.dumps({"signal": number}).encode())
+            if source is not None and source in ready:
                 data = os.read(source, CHUNK)
                 under_way += len(data)
                 reading = bool(data)
@@ -99,18 +95,19 @@ def transfer(channel: Channel, request: Mapping[str, Any], *, source: int | None
                     break
                 if kind == TAKEN:
                     under_way -= int.from_bytes(payload, "big")
-                elif kind == STDERR:
-                    errors += payload
-                elif sink is not None:
-                    while payload:
-                        payload = payload[os.write(sink, payload) :]
-    return channel.exit_code(payload), bytes(errors)
+                else:
+                    take(kind, payload)
+    return channel.exit_code(payload)
 
 
 def _write(sink: int, data: bytes) -> None:
     with contextlib.suppress(BrokenPipeError):  # `| head`: the command goes on, as it does without us in between
-        while data:
-            data = data[os.write(sink, data) :]
+        _write_all(sink, data)
+
+
+def _write_all(sink: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(sink, data) :]
 
 
 @contextlib.contextmanager
