@@ -58,7 +58,7 @@ def transfer(channel: Channel, request: Mapping[str, Any], *, source: int | None
     """Run with open files of ours as stdin, stdout or both, however large: exit code and stderr."""
     errors = bytearray()
 
-    def take(kind: int, data: bytes) -> None:
+    def take(kind: bytes, data: bytes) -> None:
         nonlocal errors
         if kind == STDERR:
             errors += data
@@ -69,7 +69,7 @@ def transfer(channel: Channel, request: Mapping[str, Any], *, source: int | None
 
 
 def _follow(
-    channel: Channel, request: Mapping[str, Any], *, source: int | None, take: Callable[[int, bytes], None], signals: int | None = None
+    channel: Channel, request: Mapping[str, Any], *, source: int | None, take: Callable[[bytes, bytes], None], signals: int | None = None
 ) -> int:
     """Send what `source` gives and the signals that come, hand what the command writes to `take`, until its exit code is there."""
     under_way, reading = 0, source is not None
@@ -79,7 +79,8 @@ def _follow(
         if source is None:
             wire.send(STDIN_END)
         while True:
-            open_ones = [descriptor for descriptor in (signals, source if reading and under_way < WINDOW else None) if descriptor is not None]
+            wanted = (signals, source if reading and under_way < WINDOW else None)
+            open_ones = [descriptor for descriptor in wanted if descriptor is not None]
             ready = [wire.source] if wire.pending() else select.select([wire.source, *open_ones], [], [])[0]
             if signals is not None and signals in ready:
                 for number in os.read(signals, 16):
