@@ -24,7 +24,7 @@ MEGABYTE = 1 << 20
 
 def limit(minikube: Minikube, controller: str, v1: str, v2: str) -> int:
     """A limit of the node's control group, as the kernel of the host has it."""
-    group = f"minikube/{minikube.host_id}"
+    group = f"minikube/{minikube.host_id}/fence"
     unified = CGROUPS / group / v2
     return int((unified if unified.exists() else CGROUPS / controller / group / v1).read_text())
 
@@ -102,7 +102,7 @@ def victim(pair: Pair, cluster: Cluster) -> Minikube:
 
 
 def test_a_fork_bomb_stays_in_its_pod(victim: Minikube) -> None:
-    group = f"minikube/{victim.host_id}"
+    group = f"minikube/{victim.host_id}/fence"
     pids = CGROUPS / group if (CGROUPS / group).exists() else CGROUPS / "pids" / group
 
     def refused() -> bool:
@@ -151,7 +151,7 @@ def test_other_limits_hold_from_the_next_start(victim: Minikube) -> None:
 
 def cpu_seconds(minikube: Minikube) -> float:
     """CPU time that everything in the node has had."""
-    group = f"minikube/{minikube.host_id}"
+    group = f"minikube/{minikube.host_id}/fence"
     v1 = CGROUPS / "cpuacct" / group / "cpuacct.usage"
     if v1.exists():
         return int(v1.read_text()) / 1e9

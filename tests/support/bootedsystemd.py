@@ -43,7 +43,8 @@ class Booted(Place):
     def __init__(self, directory: Path, runc: Path) -> None:
         super().__init__(directory / "home")
         self.root, self.runc, self.id = directory, runc, f"booted-{os.getpid()}"
-        self.environment |= {"MINIKUBE_HOME": f"{HOME}/.minikube", "KUBECONFIG": f"{HOME}/kubeconfig", "HOME": "/root"}
+        self.home_seen = f"{HOME}/.minikube"
+        self.environment |= {"MINIKUBE_HOME": self.home_seen, "KUBECONFIG": f"{HOME}/kubeconfig", "HOME": "/root"}
 
     def do(self, *words: str, check: bool = True) -> str:
         """What a command on the machine writes."""
@@ -51,7 +52,8 @@ class Booted(Place):
         return subprocess.run(argv, capture_output=True, text=True, check=check, stdin=subprocess.DEVNULL).stdout
 
     def argv(self, words: list[str] | tuple[str, ...]) -> list[str]:  # type: ignore[override]
-        settings = [f"--setenv={name}={self.environment[name]}" for name in ("MINIKUBE_HOME", "KUBECONFIG", "HOME")]
+        names = ("MINIKUBE_HOME", "KUBECONFIG", "HOME", "MINIKUBE_DIE_AT")
+        settings = [f"--setenv={name}={self.environment[name]}" for name in names if name in self.environment]
         unit = ["systemd-run", "--wait", "--pipe", "--quiet", "--collect", *settings, *super().argv(words)]
         return [*self._runc(), "exec", self.id, *unit]
 

@@ -35,6 +35,7 @@ class Place:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.home = directory / ".minikube"
+        self.home_seen = str(self.home)  # where minikube finds it, whose root may be another
         self.kubeconfig = directory / "kubeconfig"
         kept = {
             name: value for name, value in os.environ.items() if name == "MINIKUBE_STORE" or not name.startswith(("MINIKUBE_", "PYTHON"))
@@ -72,7 +73,7 @@ class Minikube:
     @property
     def host_id(self) -> str:
         """The part that the names of this machine's bridge, firewall table and control group have in common."""
-        return hashlib.sha256(str(self.machine).encode()).hexdigest()[:8]
+        return hashlib.sha256(f"{self.place.home_seen}/machines/{self.profile}".encode()).hexdigest()[:8]
 
     def words(self, *words: str) -> tuple[str, ...]:
         return (words[0], "-p", self.profile, *words[1:])

@@ -18,6 +18,7 @@ _SENTENCES = {
     "bridge": "network bridge {name} with the address {address}",
     "firewall": "firewall table {family} {name}: NAT outwards, nothing inwards",
     "cgroup": "control group {path}",
+    "unit": "systemd unit {name}, whose control group is the node's",
     "sysctl": "kernel setting {name} changed from {before} to {after}",
     "relay": "process that asks this host's name servers ({servers}) for the node",
     "container": "runc container {id}",

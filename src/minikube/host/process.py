@@ -108,6 +108,7 @@ def spawn(
     env: Mapping[str, str] | None = None,
     cwd: str | os.PathLike[str] | None = None,
     new_session: bool = False,
+    preexec: Callable[[], None] | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start a process and leave it running; the caller waits for it or lets it outlive the command."""
     import shlex
@@ -115,7 +116,16 @@ def spawn(
 
     debug(f"started: {shlex.join(argv)}")
     try:
-        return subprocess.Popen(argv, stdin=stdin, stdout=stdout, stderr=stderr, env=env, cwd=cwd, start_new_session=new_session)
+        return subprocess.Popen(
+            argv,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            env=env,
+            cwd=cwd,
+            start_new_session=new_session,
+            preexec_fn=preexec,  # noqa: PLW1509 - such callers only make system calls
+        )
     except FileNotFoundError as error:
         raise ProcessFailed(argv, 127, str(error)) from None
     except PermissionError as error:

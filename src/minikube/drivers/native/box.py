@@ -20,7 +20,7 @@ from minikube.drivers.native.layout import LAYERS
 from minikube.drivers.native.runc import Runc
 from minikube.drivers.native.usernamespace import Enclosure, NoUserNamespace
 from minikube.drivers.values import Limits
-from minikube.host import cgroups
+from minikube.host import cgroups, scopes, systemd
 from minikube.host.files import give, make_directory, write_durably
 from minikube.host.journal import Change, Journal
 from minikube.host.moments import moment
@@ -105,15 +105,14 @@ class Box:
         facts = self._facts()
         self.driver.node().put_metadata(metadata)
         runc = Runc(Path(facts["runc"]), self.layout.runc_state)
-        self.journal.record(
-            {"kind": "cgroup", "path": self.layout.fence},
-            {"kind": "container", "id": self.layout.container},
-        )
+        self.journal.record(*self._groups(), {"kind": "container", "id": self.layout.container})
         self.layout.control_socket.unlink(missing_ok=True)
-        fence.build(self.layout.fence, Limits(**facts["limits"]))
         log = self.layout.directory / "node.log"
         enclosure = Enclosure(**facts["enclosure"]) if facts.get("enclosure") else None
-        process = runc.create(self.layout.container, self.layout.bundle, log=log, enclosure=enclosure)
+        with self._group():
+            fence.build(self.layout.fence, Limits(**facts["limits"]))
+            group = self.layout.attendants
+            process = runc.create(self.layout.container, self.layout.bundle, log=log, group=group, enclosure=enclosure)
         if enclosure:
             usernamespace.hand_over(self.layout.cgroup, enclosure.first)
         bridge.plug(NetworkTools(Path(facts["node_image"])), bridge=self.layout.bridge, cable=self.layout.cable, process=process)
@@ -141,7 +140,17 @@ class Box:
         resolvers = host_resolvers()
         if resolvers.need_relay:
             self.journal.record({"kind": "relay", "servers": ", ".join(resolvers.servers)})
-            relay.start(self.layout.directory, process=process, servers=resolvers.servers)
+            relay.start(self.layout.directory, process=process, servers=resolvers.servers, group=self.layout.attendants)
+
+    def _groups(self) -> list[Change]:
+        unit: list[Change] = [{"kind": "unit", "name": self.layout.unit}] if systemd.is_running() else []
+        return [{"kind": "cgroup", "path": self.layout.group}, *unit]
+
+    def _group(self) -> contextlib.AbstractContextManager[None]:
+        """The control group that everything of the machine is in: systemd's, handed over to us, or without systemd any."""
+        if not systemd.is_running():
+            return contextlib.nullcontext()
+        return scopes.scope(self.layout.unit, what=f"minikube node {self.layout.machine}", group=self.layout.attendants)
 
     def change_limits(self, limits: Limits) -> bool:
         """While the node runs. The kernel refuses less memory than what is in use: then only a restart helps."""
@@ -261,8 +270,8 @@ class Box:
                 {"kind": "bridge", "name": self.layout.bridge, "address": "?"},
                 {"kind": "firewall", "family": "inet", "name": self.layout.bridge},
             ]
-        if any(directory.exists() for directory in cgroups.directories(self.layout.fence)):
-            found.append({"kind": "cgroup", "path": self.layout.fence})
+        if any(directory.exists() for directory in cgroups.directories(self.layout.group)):
+            found += self._groups()
         if (self.layout.runc_state / self.layout.container).exists():
             found.append({"kind": "container", "id": self.layout.container})
         return found
@@ -281,6 +290,7 @@ class Box:
             {
                 "container": lambda change: self._remove_container(facts, change["id"]),
                 "relay": lambda _change: relay.end(self.layout.directory),
+                "unit": lambda change: scopes.end(change["name"]),
                 "cgroup": lambda change: _empty(change["path"]),
                 "bridge": lambda change: bridge.undo_bridge(tools, change),
                 "firewall": lambda change: bridge.undo_firewall(tools, change),

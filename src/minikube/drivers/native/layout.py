@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+from minikube.host import systemd
 from minikube.profiles.paths import home_text
 
 TYPE_CHECKING = False  # typing costs half of Python's own start
@@ -24,10 +25,14 @@ class Layout:
         self.id = hashlib.sha256(self.place.encode()).hexdigest()[:8]
         self.bridge = f"mk-{self.id}"
         self.cable = f"mk-{self.id}-1"
-        # The node's own group, which it sees as its root, and the one around it, which it does not see.
-        self.fence = f"/minikube/{self.id}"
-        self.cgroup = f"{self.fence}/node"
         self.container = f"minikube-{self.id}"
+        self.unit = f"minikube-{self.id}.scope"
+        # All control groups are below this one: that of a unit where systemd divides the machine, else one of our own making.
+        self.group = systemd.scope_group(self.unit) if systemd.is_running() else f"/minikube/{self.id}"
+        # The node's own group, which it sees as its root; the one around it, which it does not see; and what works for it on the host.
+        self.fence = f"{self.group}/fence"
+        self.cgroup = f"{self.fence}/node"
+        self.attendants = f"{self.group}/attendants"
 
     @property
     def directory(self) -> Path:
