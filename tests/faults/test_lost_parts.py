@@ -34,6 +34,24 @@ def remove(patient: Patient, part: str) -> None:
         victim.unlink()
 
 
+def test_without_its_data_it_is_not_started_anew(patient: Patient) -> None:
+    """They may be on a disk that is not there at the moment: a new cluster in their place is nobody's wish."""
+    with TABLE.run("all data removed from a stopped machine, then start"):
+        patient.start()
+        patient.ok("stop")
+        data, elsewhere = patient.machine / "state/var", patient.machine / "elsewhere"
+        data.rename(elsewhere)
+        for _ in range(2):
+            answer = patient.run("start")
+            assert answer.code == 80, answer
+            assert f"is gone: there is nothing of it in {data}" in answer.stderr
+            assert "minikube delete" in answer.stderr
+        assert not data.exists()
+        elsewhere.rename(data)
+        patient.start()
+        assert patient.lost() == []
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("part", PARTS)
 def test_start_makes_it_again(patient: Patient, part: str) -> None:

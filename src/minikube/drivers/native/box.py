@@ -47,6 +47,7 @@ class Box:
     def create(self, components: Components, limits: Limits) -> None:
         _require_root("start")
         facts = self._facts()
+        self._miss_data(facts)
         tools = NetworkTools(components.node_image)
         make_directory(self.layout.directory, mode=0o700)
         # A node whose `stop` was cut short is still ending: let it, in order.
@@ -56,6 +57,7 @@ class Box:
         self._undo(facts | {"node_image": str(components.node_image)})
         bundle.write_root(self.layout)
         enclosure = self._enclose(facts, components)
+        self._furnish(components)
         with bridge.choosing():
             # A stopped cluster's addresses may have become those of a VPN or of another cluster: it gets others, and keeps its data.
             if "subnet" not in facts or subnets.is_taken(tools, facts["subnet"]):
@@ -67,12 +69,23 @@ class Box:
                 "kubernetes_version": components.kubernetes_version,
                 "limits": limits._asdict(),
                 "cgroup": self.layout.cgroup,
+                "furnished": True,
             }
             write_durably(self.layout.facts, json.dumps(facts, indent=2) + "\n")
             bridge.create(tools, self.journal, self.layout.bridge, IPv4Network(facts["subnet"]))
-        self._furnish(components)
         specification = bundle.configuration(self.layout, components, limits, enclosure)
         (self.layout.bundle / "config.json").write_text(json.dumps(specification))
+
+    def _miss_data(self, facts: Mapping[str, Any]) -> None:
+        """Who removed the cluster's data, or has its disk somewhere else, does not want a new cluster in its place without a word."""
+        data = self.layout.state("var")
+        if facts.get("furnished") and not (data / "lib").is_dir():
+            raise Reason(
+                "GUEST_LOAD_HOST",
+                f'the data of "{self.layout.machine}" is gone: there is nothing of it in {data}',
+                advice="Bring it back from a copy, or mount the disk that it is on, and start again. To begin anew without it: "
+                f"minikube delete -p {self.layout.machine}, then minikube start -p {self.layout.machine}",
+            )
 
     def _enclose(self, facts: dict[str, Any], components: Components) -> Enclosure | None:
         """Decide whether the node gets a user namespace, and note it among the facts."""
