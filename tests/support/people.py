@@ -1,4 +1,4 @@
-"""A host with people: `dev` may use sudo without a password, `guest` may not.
+"""A host with people: `dev` may use sudo without a password, `typist` has to give one, `guest` may not use it.
 
 Only its own processes see it, in a mount namespace: nothing of the real /etc changes.
 """
@@ -18,7 +18,17 @@ from support.secondmachineimage import FILES, provide_machine_image
 from minikube.profiles.paths import store
 
 PROGRAM, STORE, HOMES = "/opt/minikube", "/opt/store", "/home"
-USERS = {"dev": 1000, "guest": 1001}
+USERS = {"dev": 1000, "guest": 1001, "typist": 1002}
+PASSWORD = "correct horse"
+# As `openssl passwd -6` makes it.
+_HASH = "$6$minikubetests$o0n6E3QW7KYwYPb0fKzrAwbT4BjDffGpxbCSzfjHrUcY48mSTytL7bijA3lU1MR2UnJ7kef2arY3Vxl.fXF7Q0"
+_FILES = {
+    "etc/passwd": FILES["etc/passwd"] + "typist:x:1002:1002::/home/typist:/bin/sh\n",
+    "etc/group": FILES["etc/group"] + "typist:x:1002:\n",
+    "etc/shadow": FILES["etc/shadow"] + f"typist:{_HASH}:20000:0:99999:7:::\n",
+    "etc/sudoers": FILES["etc/sudoers"] + "typist ALL=(ALL:ALL) ALL\n",
+    "etc/pam.d/sudo": FILES["etc/pam.d/sudo"].replace("auth required pam_deny.so", "auth required pam_unix.so nodelay"),
+}
 # The store is read-only there: what is in it is shared with everybody else on this machine.
 _FURNISH = """
 set -e
@@ -53,6 +63,7 @@ class Somebody(Place):
         self.name, self.uid, self.keeper = name, USERS[name], keeper
         self.kubeconfig = self.directory / ".kube" / "config"
         self.inside = f"{HOMES}/{name}"
+        self.home_seen = f"{self.inside}/.minikube"
         self.environment = {
             "HOME": self.inside,
             "USER": name,
@@ -81,9 +92,9 @@ def people(directory: Path) -> Iterator[dict[str, Somebody]]:
         (directory / "root" / name).mkdir(parents=True)
     for name in ("usr/bin/sudo", "usr/libexec/sudo"):
         subprocess.run(["cp", "-a", str(image / name), str(directory / "root" / name)], check=True)
-    for name in ("etc/passwd", "etc/group", "etc/shadow", "etc/sudoers", "etc/pam.d/sudo"):
+    for name, text in _FILES.items():
         file = directory / "root" / name
-        file.write_text(FILES[name])
+        file.write_text(text)
         file.chmod(0o440 if name in ("etc/sudoers", "etc/shadow") else 0o644)
     for name, number in USERS.items():
         home = directory / "home" / name

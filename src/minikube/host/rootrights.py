@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 ROOT, SUDO, PASSWORD, NONE = "root", "sudo", "password", ""
+PROMPT = "-p[sudo] password for %p: "
 
 # What a command may need of its caller's environment. sudo itself would drop it; nothing of the rest reaches root.
 _NAMES = frozenset({"HOME", "KUBECONFIG", "XDG_CACHE_HOME", "CHANGE_MINIKUBE_NONE_USER", "TERM", "NO_COLOR", "LANG", "LANGUAGE", "CI"})
@@ -64,8 +65,24 @@ def require(why: str, *, may_ask: bool = True) -> None:
     if found == NONE:
         raise refusal(why)
     if found == PASSWORD:
-        print(f"* {why}: sudo asks for your password", file=sys.stderr, flush=True)
-    _through_sudo("-n" if found == SUDO else "-p[sudo] password for %p: ")
+        _ask(why)
+        # Where sudo forgets at once that it has asked, it asks again.
+        found = way()
+    _through_sudo("-n" if found == SUDO else PROMPT)
+
+
+def _ask(why: str) -> None:
+    """Let sudo ask for the password, before it is handed this command: then it is still us who say what is wrong."""
+    from minikube.host.process import spawn
+
+    print(f"* {why}: sudo asks for your password", file=sys.stderr, flush=True)
+    if spawn(["sudo", "-v", PROMPT], stdin=None, stdout=None, stderr=None).wait():
+        raise Reason(
+            "DRV_NEEDS_ROOT",
+            f"{why}, and sudo did not give them to you",
+            advice="Run it again with the right password, which is your own. If sudo says that you may not use it: ask the administrator "
+            "of this machine, or use a driver without that need: minikube drivers",
+        )
 
 
 def _through_sudo(option: str) -> NoReturn:
