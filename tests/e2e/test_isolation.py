@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import socket
 import subprocess
@@ -107,6 +108,14 @@ def test_pods_run_under_the_runtimes_seccomp_profile(cluster: Cluster) -> None:
     cluster.apply(manifests.pod("filtered", "grep Seccomp: /proc/self/status", restart="Never"))
     cluster.kubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/filtered", "--timeout=60s")
     assert cluster.kubectl("logs", "filtered").split() == ["Seccomp:", "2"]
+
+
+def test_a_pod_that_wants_a_user_namespace_in_a_node_that_has_one_is_told_the_way(cluster: Cluster) -> None:
+    pod = manifests.pod("mapped")
+    pod["spec"]["hostUsers"] = False
+    answer = cluster.run("kubectl", "--", "apply", "-f", "-", input=json.dumps(pod))
+    assert answer.code != 0
+    assert "minikube start --user-namespace=false" in answer.stderr
 
 
 def test_a_pod_in_a_user_namespace_works_where_the_node_has_none(plain: Minikube) -> None:

@@ -26,7 +26,7 @@ from minikube.cluster.steps import Graph
 from minikube.cluster.sync import bring
 from minikube.drivers.base import Driver, Node
 from minikube.drivers.values import File
-from minikube.kubernetes import health
+from minikube.kubernetes import health, hostusers
 from minikube.kubernetes.api import Api, ApiError, ApiUnreachable
 from minikube.kubernetes.clusterspec import (
     ETCD_DIRECTORY,
@@ -249,6 +249,8 @@ class Boot:
 
     def remember(self) -> None:
         """From now on, a start with the same configuration has nothing to create."""
+        with self.api() as api:
+            hostusers.tell(api, in_user_namespace=self.machine.user_namespace)
         self.node.put({REGISTERED: File(self.fingerprint().encode())})
 
     def api(self) -> Api:

@@ -30,6 +30,8 @@ KINDS = {
     "Service": ("services", True),
     "ServiceAccount": ("serviceaccounts", True),
     "StorageClass": ("storageclasses", False),
+    "ValidatingAdmissionPolicy": ("validatingadmissionpolicies", False),
+    "ValidatingAdmissionPolicyBinding": ("validatingadmissionpolicybindings", False),
 }
 
 MERGE_PATCH = "application/merge-patch+json"
