@@ -14,6 +14,12 @@ RUNS = int(os.environ.get("FAULT_RUNS", "0"))
 FILE = os.environ.get("FAULT_TABLE", "")
 # On a busy machine: how many of the variants of each fault are tried, chosen anew each time. All of them, unless it is set.
 SAMPLE = int(os.environ.get("FAULT_SAMPLE", "0"))
+# In several sittings: "2/3" is the second third of the moments of each command.
+SITTING, SITTINGS = (int(number) for number in os.environ.get("FAULT_PART", "1/1").split("/"))
+
+
+def of_this_sitting(moments: Sequence[str]) -> Sequence[str]:
+    return moments[SITTING - 1 :: SITTINGS]
 
 
 def sampled(variants: Sequence[str]) -> list[str]:

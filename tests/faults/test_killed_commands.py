@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from faults.patient import Patient, interrupt
-from faults.table import RUNS, TABLE, sampled
+from faults.table import RUNS, TABLE, of_this_sitting, sampled
 
 KILLED = -signal.SIGKILL
 # The short form: where the most is half done.
@@ -43,7 +43,7 @@ def test_start_killed_at_every_moment(patient: Patient) -> None:
     moments = patient.moments("start")
     assert {"create the box", "start the node", "remember"} <= set(moments)
     for _ in range(RUNS):
-        for moment in moments:
+        for moment in of_this_sitting(moments):
             for when in whens():
                 kill_start(patient, f"{moment}:{when}")
 
@@ -54,7 +54,7 @@ def test_stop_killed_at_every_moment(patient: Patient) -> None:
     moments = patient.moments("stop")
     assert {"end the node", "undo bridge", "remove context"} <= set(moments)
     for _ in range(RUNS):
-        for moment in moments:
+        for moment in of_this_sitting(moments):
             for when in whens():
                 kill_stop(patient, f"{moment}:{when}")
 

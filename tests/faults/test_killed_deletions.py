@@ -9,7 +9,7 @@ import pytest
 from e2e.conftest import fresh_name
 
 from faults.patient import Patient, interrupt
-from faults.table import RUNS, TABLE, sampled
+from faults.table import RUNS, TABLE, of_this_sitting, sampled
 
 KILLED = -signal.SIGKILL
 # Those of a running cluster, in order; a test compares.
@@ -32,7 +32,7 @@ def test_start_after_a_killed_delete(patient: Patient) -> None:
 @pytest.mark.long
 def test_delete_killed_at_every_moment(patient: Patient) -> None:
     for _ in range(RUNS):
-        for moment in MOMENTS:
+        for moment in of_this_sitting(MOMENTS):
             for when in sampled(["before", str(random.randrange(1, 100)), "after"]):
                 kill_delete(patient, f"{moment}:{when}", random.choice(("delete", "start")))
 
