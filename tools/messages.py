@@ -4,8 +4,9 @@
 
 A message that was added to the code appears in every .po file with an empty translation, one that is gone disappears.
 tests/output/test_translations.py fails while anything is missing. Translated is what people see on every day: steps, news, warnings, what
-is told on the console, answers about a cluster that is not ready, the advice that belongs to a kind of error, and what everyday commands
-are refused with (REFUSALS). An expression whose words cannot be found ends this tool: nothing is left out in silence.
+is told on the console, answers about a cluster that is not ready, the advice that belongs to a kind of error or to a known problem, all
+that `doctor` asks and answers, and what everyday commands and starts are refused with (REFUSALS). An expression whose words cannot be
+found ends this tool: nothing is left out in silence.
 """
 
 import ast
@@ -14,7 +15,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from minikube.drivers.native.checks import QUESTIONS
+from minikube.drivers.native.checks.isolation import MEANING
+from minikube.drivers.native.checks.kernel import ROOT_RIGHTS, WITHOUT
 from minikube.output.kinds import KINDS
+from minikube.output.knownproblems import KNOWN
 from minikube.output.translations import LANGUAGES, LOCALE, fields
 
 SOURCE = Path(__file__).parent.parent / "src/minikube"
@@ -22,10 +27,9 @@ SOURCE = Path(__file__).parent.parent / "src/minikube"
 WITHOUT_WORDS = frozenset(
     {
         "steps.table(graph)",
-        "reason.advice",
-        "refusal.advice",
-        "reason.message",
-        "refusal.message",
+        *("reason.advice", "refusal.advice", "refused.advice", "trouble.advice"),
+        *("reason.message", "refusal.message", "refused.message", "trouble.message"),
+        *("ground.kernel", "mount.kind", "str(have)", "str(ground.home)", "', '.join((*NAMESPACES, 'user'))", "'; '.join(limits)"),
         "str(error)",
         "fixes",
         "status.fix",
@@ -35,18 +39,32 @@ WITHOUT_WORDS = frozenset(
 )
 # Functions that are handed on to tell something with: report.info and report.warning by another name.
 HANDED_ON = ("warn", "on_wait")
+# Answers of `doctor`: what is so, and what mends it.
+FINDINGS = ("fine", "doubtful", "lacking")
 # Where every reason is translated, message and advice.
 REFUSALS = frozenset(
     {f"cli/{name}.py" for name in ("checks", "command", "delete", "pause", "profile", "status", "stop")}
-    | {f"cluster/{name}.py" for name in ("driverchoice", "existing", "sizes")}
+    | {f"cluster/{name}.py" for name in ("driverchoice", "existing", "mirrors", "plan", "sizes")}
+    | {f"artifacts/{name}.py" for name in ("buildtools", "catalogue", "provide", "unpinned")}
     | {f"profiles/{name}.py" for name in ("locks", "profile", "userconfig")}
-    | {"drivers/registry.py", "drivers/selection.py", "host/files.py"}
+    | {
+        "drivers/registry.py",
+        "drivers/selection.py",
+        "host/files.py",
+        "host/rootrights.py",
+        "kubernetes/extraconfig.py",
+        "kubernetes/health.py",
+    }
 )
 # Words that are filled into messages.
 FILLED_IN = (
     *("Paused", "Unpaused", "no limit", "no limit on", "natively on this host"),
     "Kubernetes in namespaces of this host, without a VM or a container engine",
     "{0} things stand in the way:\n{1}",
+    # what `doctor` says besides its answers
+    *("state: ok", "state: warning", "state: missing", "not here", "works here", "works here ({0})", "Drivers", "Container runtimes"),
+    *(MEANING, ROOT_RIGHTS, "it is on"),
+    *(f"without CAP_{name} {meaning}" for name, meaning in WITHOUT.items()),
     # what a driver warns of
     "A privileged pod can take over this machine: the node has no user namespace of its own ({0}). See docs/security.md.",
 )
@@ -59,6 +77,11 @@ def messages() -> dict[str, str]:
     for kind in KINDS.values():
         if kind.advice:
             found.setdefault(kind.advice, "output/kinds.py")
+    for problem in KNOWN:
+        found.setdefault(problem.advice, "output/knownproblems.py")
+    for question in QUESTIONS:
+        found.setdefault(question.group, "drivers/native/checks/__init__.py")
+        found.setdefault(question.title, "drivers/native/checks/__init__.py")
     for file in sorted(SOURCE.rglob("*.py")):
         tree = ast.parse(file.read_text(encoding="utf-8"))
         for function, call in _calls(tree):
@@ -94,6 +117,8 @@ def _told(call: ast.Call, *, refusals: bool) -> Iterator[ast.expr]:
         or name in HANDED_ON
     ):
         yield call.args[0]
+    elif name in FINDINGS:
+        yield from call.args
     elif verb == "NotReady" or (refusals and verb == "Reason"):
         yield call.args[1]
         yield from (keyword.value for keyword in call.keywords if keyword.arg == "advice")
@@ -114,6 +139,9 @@ def _templates(node: ast.expr, function: ast.AST, tree: ast.Module, file: Path) 
         yield from _templates(node.orelse, function, tree, file)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("strip", "rstrip"):
         yield from _templates(node.func.value, function, tree, file)
+    elif isinstance(node, ast.Call) and ast.unparse(node.func) == "several":
+        for value in node.args:
+            yield from _templates(value, function, tree, file)
     elif isinstance(node, ast.BoolOp):
         for value in node.values:
             yield from _templates(value, function, tree, file)

@@ -1,7 +1,8 @@
-"""Completion, through the program and through a real bash."""
+"""Completion, through the program and through real shells."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -10,6 +11,9 @@ from pathlib import Path
 
 import pytest
 from support.program import PROGRAM, Program
+from support.shells import shell_argv
+from support.terminal import Terminal
+from support.waiting import eventually
 
 from minikube.cli.completer import candidates
 
@@ -72,20 +76,61 @@ def test_bash_itself(minikube: Program, words: list[str], answers: list[str]) ->
     assert done.stdout.split() == answers, done.stderr
 
 
-@pytest.mark.skipif(not shutil.which("fish"), reason="no fish here")
-@pytest.mark.parametrize(
-    ("line", "answers"), [("sta", ["start", "status"]), ("start --driver=na", ["--driver=native"]), ("ssh -n ", ["second"])]
-)
-def test_fish_itself(minikube: Program, tmp_path: Path, line: str, answers: list[str]) -> None:
+@pytest.fixture
+def called_minikube(minikube: Program, tmp_path: Path) -> dict[str, str]:
+    """The environment of somebody who has `minikube` on the PATH, and two profiles."""
     minikube.add_profile("second")
+    minikube.add_profile("third")
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin/minikube"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -s -E {PROGRAM} "$@"\n')
     program.chmod(0o755)
-    environment = minikube.environment | {"PATH": f"{tmp_path}/bin:{minikube.environment['PATH']}", "MINIKUBE_PROFILE": "second"}
-    script = f"minikube completion fish | source; complete -C 'minikube {line}'"
-    done = subprocess.run(["fish", "--no-config", "-c", script], env=environment, capture_output=True, text=True, check=False)
-    assert done.stdout.split() == answers, done.stderr
+    (tmp_path / "some-file.txt").touch()
+    return minikube.environment | {"PATH": f"{tmp_path}/bin:{minikube.environment['PATH']}", "MINIKUBE_PROFILE": "second"}
+
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="a mount of its own needs root")
+
+
+@pytest.mark.cluster
+@needs_root
+def test_fish_itself(called_minikube: dict[str, str], tmp_path: Path) -> None:
+    asked = {
+        "sta": ["start", "status"],
+        "start --driver=na": ["--driver=native"],
+        "ssh -n ": ["second"],
+        "status -p ": ["second", "third"],
+        "addons enable ingress": ["ingress", "ingress-dns"],
+        "cp some": ["some-file.txt"],
+    }
+    script = "minikube completion fish | source; " + "; echo; ".join(f"complete -C 'minikube {line}'" for line in asked)
+    argv = shell_argv("fish", "--no-config", "-c", script)
+    done = subprocess.run(argv, env=called_minikube, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert [answers.split() for answers in done.stdout.split("\n\n")] == list(asked.values()), done.stderr
+
+
+@pytest.mark.cluster
+@needs_root
+def test_zsh_itself(called_minikube: dict[str, str], tmp_path: Path) -> None:
+    """With somebody who presses Tab; Ctrl-X Ctrl-Y puts the line where it can be read."""
+    environment = called_minikube | {"HOME": str(tmp_path), "ZDOTDIR": str(tmp_path)}
+    line = tmp_path / "line"
+    with Terminal(shell_argv("zsh", "-f", "-i"), environment, rows=50, columns=200) as zsh:
+        zsh.type(f"cd {tmp_path}; keep() {{ print -r -- $BUFFER > {line}.new; mv {line}.new {line} }}; zle -N keep; bindkey '^Xy' keep\r")
+        zsh.type("autoload -U compinit; compinit -u -D; source <(minikube completion zsh); echo rea''dy\r")
+        zsh.read_until("ready")
+        for typed, completed in {
+            "minikube stat": "minikube status",
+            "minikube start --dri": "minikube start --driver",
+            "minikube start --driver=nati": "minikube start --driver=native",
+            "minikube status -p thi": "minikube status -p third",
+            "minikube addons enable volum": "minikube addons enable volumesnapshots",
+            "minikube ssh -n ": "minikube ssh -n second",
+            "minikube cp some": "minikube cp some-file.txt",
+        }.items():
+            zsh.type(f"\x15{typed}\t\x18y")
+            assert eventually(lambda: line.exists() and line.read_text()).strip() == completed, zsh.shown
+            line.unlink()
 
 
 def test_nodes_addons_and_keys(minikube: Program) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import sys
-from pathlib import Path
 
 import pytest
 from support.program import Program
+from support.tools import load_tool
 
 from minikube.cli.startflags import START_FLAGS
 from minikube.drivers.ssh import definition as ssh
@@ -26,13 +24,7 @@ def written(flag: Flag) -> str:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the native driver is refused without root before any flag is looked at")
 def test_the_same_as_documented(minikube: Program) -> None:
-    tool = Path(__file__).parents[2] / "tools/generate_docs.py"
-    specification = importlib.util.spec_from_file_location("generate_docs_tool", tool)
-    assert specification is not None
-    assert specification.loader is not None
-    docs = importlib.util.module_from_spec(specification)
-    sys.modules["generate_docs_tool"] = docs
-    specification.loader.exec_module(docs)
+    docs = load_tool("generate_docs")
     flags = [flag for flag in START_FLAGS if flag.kind != "extra"]
     words = [f"--{flag.name}={written(flag)}" for flag in flags if flag.name not in ("dry-run", "driver", "vm-driver")]
     done = minikube("start", "--dry-run", "--force", "-v=3", "--alsologtostderr=false", *words)

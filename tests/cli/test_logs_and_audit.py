@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from support.program import Program
+from support.program import PROGRAM, Program
+from support.waiting import eventually
 
 from minikube import __version__
 
@@ -28,6 +33,22 @@ def test_a_row_for_each_command(minikube: Program) -> None:
     assert first["data"]["args"] == "set memory 4g --user=somebody"
     assert (first["data"]["user"], first["data"]["version"]) == ("somebody", f"v{__version__}")
     assert (second["data"]["command"], second["data"]["profile"]) == ("ip", "nowhere")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="others may become root through sudo first")
+def test_a_command_that_is_killed_has_a_row_without_an_end(minikube: Program) -> None:
+    lock = minikube.home / "locks/minikube.lock"
+    lock.parent.mkdir(parents=True)
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        argv = [sys.executable, "-s", "-E", str(PROGRAM), "start", "--driver=native"]
+        with subprocess.Popen(argv, env=minikube.environment, stdout=subprocess.DEVNULL) as process:
+            eventually(lambda: rows(minikube))
+            process.kill()
+    minikube("delete")
+    killed, deleted = rows(minikube)
+    assert (killed["data"]["command"], killed["data"]["endTime"]) == ("start", "")
+    assert (deleted["data"]["command"], deleted["data"]["endTime"] >= deleted["data"]["startTime"]) == ("delete", True)
 
 
 def test_the_audit_log_stays_short(minikube: Program) -> None:

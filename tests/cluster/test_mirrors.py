@@ -6,27 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.startsettings import settings
 
 from minikube.artifacts.origin import Origin
-from minikube.cli.flags import GLOBAL_FLAGS
-from minikube.cli.startflags import START_FLAGS
 from minikube.cluster.mirrors import plan_downloads, sourcing
 from minikube.cluster.nodeproxies import node_proxies
 from minikube.cluster.services import metadata
 from minikube.kubernetes.clusterspec import ClusterSpec
 from minikube.output.reason import Reason
 from minikube.profiles.clusterconfig import new_cluster_config
-from minikube.profiles.settings import Settings
 
 
 @pytest.fixture(autouse=True)
 def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path))
-
-
-def settings(**given: Any) -> Settings:
-    flags = {flag.name: flag for flag in (*GLOBAL_FLAGS, *START_FLAGS)}
-    return Settings(flags, {name.replace("_", "-"): value for name, value in given.items()})
 
 
 def test_what_was_said_once_is_kept() -> None:

@@ -4,15 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.startsettings import settings
 
-from minikube.cli.flags import GLOBAL_FLAGS
-from minikube.cli.startflags import START_FLAGS
 from minikube.cluster.plan import plan, plan_sizes
 from minikube.drivers.registry import definition
 from minikube.drivers.values import Machine
 from minikube.output.problems import Problems
 from minikube.output.reason import Reason
-from minikube.profiles.settings import Settings
 
 MACHINE = Machine(cpus=4, memory_mb=16384, cgroup_v2=True, capabilities=frozenset(), resolv_conf="")
 
@@ -20,11 +18,6 @@ MACHINE = Machine(cpus=4, memory_mb=16384, cgroup_v2=True, capabilities=frozense
 @pytest.fixture(autouse=True)
 def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path))
-
-
-def settings(**given: Any) -> Settings:
-    flags = {flag.name: flag for flag in (*GLOBAL_FLAGS, *START_FLAGS)}
-    return Settings(flags, {name.replace("_", "-"): value for name, value in given.items()})
 
 
 def planned(existing: Any = None, **given: Any) -> Any:

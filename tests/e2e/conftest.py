@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,12 +11,10 @@ from typing import Any, NamedTuple
 import pytest
 from support import host, manifests
 from support.minikube import Answer, Minikube, Place, temporary_place
+from support.nodeimage import fresh_name, provide_node_image
 from support.testimages import build_test_images
 
 from e2e.pair import Pair, make_pair
-from minikube.profiles.paths import store
-
-BUILD_SECONDS = 1800  # a store that is still empty is filled by the first test
 
 ELSEWHERE = """\
 apiVersion: v1
@@ -56,9 +53,7 @@ def place() -> Iterator[Place]:
 @pytest.fixture(scope="session")
 def node_image(place: Place) -> Path:
     """The node image in the store: every component is there once this exists."""
-    answer = place.run("start", "--download-only", "-p", fresh_name(), timeout=BUILD_SECONDS)
-    assert answer.code == 0, answer
-    return max(store().glob("entries/node-image-*/*/usr"), key=lambda path: path.stat().st_mtime).parent
+    return provide_node_image(place)
 
 
 class Cluster(Minikube):
@@ -141,10 +136,6 @@ def pair(place: Place, node_image: Path) -> Pair:
 def identity(cluster: Minikube) -> tuple[str, str]:
     """What makes a cluster this one: the uid of a namespace made with it, and its node's address."""
     return cluster.get("namespace", "kube-system")["metadata"]["uid"], cluster.ok("ip").strip()
-
-
-def fresh_name() -> str:
-    return f"e2e-{secrets.token_hex(3)}"
 
 
 def not_ready(pods: list[dict[str, Any]]) -> list[str]:

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from support import manifests
 from support.minikube import Minikube, Place
+from support.nodeimage import fresh_name
 from support.smallbundle import key_pair
 from support.testimages import BUSYBOX, HTTP, build_test_images
 from support.world import World, world
 
-from e2e.conftest import Cluster, fresh_name, not_ready
+from e2e.conftest import Cluster, not_ready
 
 ELSEWHERE = 'NAME="Void"\nID=void\nPRETTY_NAME="Void Linux"\n'
 

@@ -9,9 +9,8 @@ from typing import NamedTuple
 import pytest
 from support import host
 from support.minikube import Minikube, Place, temporary_place
+from support.nodeimage import fresh_name
 from support.planted import planted
-
-from e2e.conftest import fresh_name
 
 
 class Life(NamedTuple):

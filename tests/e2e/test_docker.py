@@ -11,9 +11,9 @@ from typing import NamedTuple
 import pytest
 from support.dockerd import Docker, docker_daemon
 from support.minikube import Minikube
+from support.nodeimage import fresh_name
 from support.world import world
 
-from e2e.conftest import fresh_name
 from minikube.network.tools import NetworkTools
 
 FORWARDING = "/proc/sys/net/ipv4/ip_forward"

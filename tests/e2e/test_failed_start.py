@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 from support.minikube import Minikube, Place
-
-from e2e.conftest import fresh_name
+from support.nodeimage import fresh_name
 
 
 def test_the_cause_is_found_in_the_nodes_logs(place: Place, node_image: Path) -> None:

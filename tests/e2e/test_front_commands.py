@@ -29,6 +29,20 @@ def test_service_list(cluster: Cluster) -> None:
         cluster.kubectl("delete", "service", "front")
 
 
+def test_services_that_the_api_server_does_not_tell(cluster: Cluster) -> None:
+    answer = cluster.run("service", "list", "-n", "no/such?namespace=1")
+    assert (answer.code, "Exiting due to SVC_LIST: " in answer.stderr) == (110, True), answer
+    assert "minikube status" in answer.stderr
+    certificate = cluster.place.home / "profiles" / cluster.profile / "client.crt"
+    kept = certificate.read_bytes()
+    certificate.unlink()
+    try:
+        answer = cluster.run("service", "list")
+        assert (answer.code, "Exiting due to SVC_LIST: " in answer.stderr) == (110, True), answer
+    finally:
+        certificate.write_bytes(kept)
+
+
 def test_addons(cluster: Cluster) -> None:
     rows = json.loads(cluster.ok("addons", "list", "-o", "json"))
     enabled = {name for name, row in rows.items() if row["Status"] == "enabled"}

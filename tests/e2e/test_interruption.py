@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from support import host
 from support.minikube import Minikube, read_until, temporary_place
+from support.nodeimage import fresh_name
 from support.waiting import eventually
 
-from e2e.conftest import fresh_name, not_ready
+from e2e.conftest import not_ready
 
 # Lines of `start`, in their order: the box is being made, the node starts, the API answers.
 MOMENTS = (

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import pytest
 from support.fileserver import FileServer, file_server
 from support.minikube import Minikube, Place
+from support.nodeimage import fresh_name
 from support.registryserver import registry_server
 from support.releasemirror import fill_mirror, fill_registry, share_what_is_not_released
 
-from e2e.conftest import fresh_name
 from minikube.artifacts.catalogue import DEFAULT
 
 

@@ -192,6 +192,23 @@ def test_a_machine_that_cannot_be_used_says_why(
     assert Minikube(elsewhere, "refused").run("delete").code == 0
 
 
+def test_a_machine_that_forwards_no_ports_is_refused_before_anything_is_copied(machine: SecondMachine, elsewhere: Place) -> None:
+    settings = machine.root / "etc/ssh/sshd_config"
+    before = settings.read_text()
+    settings.write_text(f"AllowTcpForwarding no\n{before}")
+    machine.reload()
+    refusing = Minikube(elsewhere, "refused")
+    try:
+        refused = eventually(lambda: _with_code(refusing.run("start", *flags(machine)), 50))
+        assert "Exiting due to DRV_PORT_FORWARD: " in refused.stderr
+        assert "AllowTcpForwarding yes" in refused.stderr
+        assert "copying" not in refused.stdout
+        assert not refusing.machine.exists()
+    finally:
+        settings.write_text(before)
+        machine.reload()
+
+
 def test_the_driver_keeps_the_contract(machine: SecondMachine, tmp_path: Path) -> None:
     """The kit, run as driver authors run it: as root this time."""
     environment = {**os.environ, "PYTHONPATH": str(CLONE / "src"), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from support import manifests
 from support.minikube import Minikube, Place
+from support.nodeimage import fresh_name
 from support.testimages import BUSYBOX, build_test_images
 
-from e2e.conftest import fresh_name, identity, not_ready
+from e2e.conftest import identity, not_ready
 from minikube.artifacts.assembly import missing_components
 from minikube.artifacts.catalogue import DEFAULT, version_set
 from minikube.profiles.paths import store

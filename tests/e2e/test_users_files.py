@@ -10,9 +10,10 @@ import yaml
 from support import host
 from support.authority import Authority, Server
 from support.minikube import Minikube, temporary_place
+from support.nodeimage import fresh_name
 from support.waiting import eventually
 
-from e2e.conftest import ELSEWHERE, fresh_name
+from e2e.conftest import ELSEWHERE
 
 OURS = "10.9.9.9 registry.of.mine"
 

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from e2e.conftest import BUILD_SECONDS, fresh_name
 from support.minikube import Place, temporary_place
+from support.nodeimage import fresh_name, provide_node_image
 
 from faults.patient import Patient
 from faults.table import RUNS, TABLE
-from minikube.profiles.paths import store
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -44,9 +43,7 @@ def place() -> Iterator[Place]:
 @pytest.fixture(scope="package")
 def image(place: Place) -> Path:
     """The node image in the store: every component is there once this exists."""
-    answer = place.run("start", "--download-only", "-p", fresh_name(), timeout=BUILD_SECONDS)
-    assert answer.code == 0, answer
-    return max(store().glob("entries/node-image-*/*/usr"), key=lambda path: path.stat().st_mtime).parent
+    return provide_node_image(place)
 
 
 @pytest.fixture(scope="package")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from support.waiting import eventually
 
 from faults.patient import Patient
 from faults.table import RUNS, TABLE
@@ -67,6 +69,25 @@ def test_a_flipped_bit_is_noticed_and_mended(patient: Patient, own_store: Path) 
         assert "is damaged (usr/local/bin/containerd has another content than it was made with)" in answer.stdout + answer.stderr
         assert len(list((own_store / "damaged").iterdir())) == 1
         assert "is damaged" not in patient.ok("start", "--download-only")
+
+
+def test_a_killed_containerd_costs_one_attempt_at_preparing_images(patient: Patient, own_store: Path, tmp_path: Path) -> None:
+    for entry in own_store.glob("entries/images-*"):
+        shutil.rmtree(entry)
+    with TABLE.run("kill -9 of the containerd that prepares images"), using(patient, own_store):
+        patient.place.environment["TMPDIR"] = str(tmp_path)
+        try:
+            with patient.begin("start", "--download-only") as process:
+                socket = eventually(lambda: next(tmp_path.glob("minikube-*/containerd.sock"), None), seconds=60, every=0.01)
+                for command in Path("/proc").glob("[0-9]*/cmdline"):
+                    with suppress(OSError):
+                        if f"{socket.parent}/config.toml".encode() in command.read_bytes():
+                            os.kill(int(command.parent.name), signal.SIGKILL)
+                _, said = process.communicate(timeout=120)
+        finally:
+            del patient.place.environment["TMPDIR"]
+        assert (process.returncode, "Exiting due to RUNTIME_CACHE: the images cannot be prepared" in said) == (90, True), said
+        assert patient.run("start", "--download-only").code == 0
 
 
 @pytest.mark.long

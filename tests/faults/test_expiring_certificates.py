@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from e2e.conftest import fresh_name
+from support.nodeimage import fresh_name
 from support.waiting import eventually
 
 from faults.patient import Patient

@@ -6,7 +6,7 @@ import random
 import signal
 
 import pytest
-from e2e.conftest import fresh_name
+from support.nodeimage import fresh_name
 
 from faults.patient import Patient, interrupt
 from faults.table import RUNS, TABLE, of_this_sitting, sampled

@@ -7,8 +7,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from e2e.conftest import fresh_name
 from support.minikube import Answer, Minikube, temporary_place
+from support.nodeimage import fresh_name
 
 from faults.table import TABLE
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from e2e.conftest import fresh_name
 from support import manifests, nameserver
 from support.minikube import Minikube
+from support.nodeimage import fresh_name
 from support.testimages import build_test_images
 from support.waiting import eventually
 from support.world import World, world

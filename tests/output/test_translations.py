@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from support.program import Program
+from support.tools import load_tool
 
 from minikube.output import console
+from minikube.output.knownproblems import KNOWN
 from minikube.output.translations import LANGUAGES, LOCALE, Catalogue
 
-TOOL = Path(__file__).parents[2] / "tools/messages.py"
 ADVICE = "See what tools/messages.py prints, add the translations to the .po files, and run it again."
 
 
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
-    specification = importlib.util.spec_from_file_location("messages_tool", TOOL)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    sys.modules["messages_tool"] = module
-    specification.loader.exec_module(module)
-    return module
+    return load_tool("messages")
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +107,21 @@ def test_every_language_is_offered() -> None:
             "    - Le nombre de processeurs demandé, 1, est inférieur au minimum de 2\n"
             '    - Le nom de profil "a b" n\'est pas valide (MK_USAGE)',
         ),
+        (
+            "Exiting due to RSRC_INSUFFICIENT_STORAGE: 2 things stand in the way:\n"
+            "    - Free space: only 12 MB for clusters, in /x\n"
+            "    - docker: The driver 'docker' is not part of this minikube (DRV_UNSUPPORTED)",
+            "Arrêt à cause de RSRC_INSUFFICIENT_STORAGE : 2 choses font obstacle :\n"
+            "    - Place libre: seulement 12 MB pour les clusters, dans /x\n"
+            "    - docker: Le pilote 'docker' ne fait pas partie de ce minikube (DRV_UNSUPPORTED)",
+        ),
+        (
+            "3 of Kubernetes v1.37.1 are not in /s yet: the first start makes them in about 4 min; it installs gcc first; "
+            "Go comes from PyPI",
+            "3 de Kubernetes v1.37.1 ne sont pas encore dans /s : le premier démarrage les fait en 4 min environ; il installe d'abord gcc; "
+            "Go vient de PyPI",
+        ),
+        ("Suggestion: " + KNOWN[0].advice, "Suggestion : " + Catalogue("fr").translate(KNOWN[0].advice)),
         ("something nobody translated", "something nobody translated"),
         ("", ""),
     ],
@@ -148,6 +156,19 @@ def test_the_environment_chooses(tmp_path: Path, environment: dict[str, str], wo
     minikube = Program(tmp_path)
     done = minikube("status", "-p", "nowhere", **environment)
     assert (done.returncode, word in done.stdout) == (85, True), done.stdout
+
+
+def test_doctor_answers_in_the_language_of_who_asks(tmp_path: Path) -> None:
+    minikube = Program(tmp_path)
+    english = json.loads(minikube("doctor", "-o", "json", LC_ALL="de_DE.UTF-8").stdout)
+    said = minikube("doctor", LC_ALL="de_DE.UTF-8").stdout
+    german = Catalogue("de")
+    for check in english["checks"]:
+        if check["reason"] not in ("MK_UNIMPLEMENTED", "DRV_UNSUPPORTED", "DRV_UNSUPPORTED_OS"):
+            assert german.translate(check["title"]) in said
+    assert {check["title"] for check in english["checks"]} >= {"Memory", "Free space"}
+    assert "Arbeitsspeicher" in said
+    assert "MB frei" in said
 
 
 def test_programs_are_spoken_to_in_english(tmp_path: Path) -> None:

@@ -18,13 +18,13 @@ _FIELDS = {
 }
 
 
-def steps(answer: Answer) -> list[dict[str, str]]:
-    """The steps of a command that succeeded, once every line has been found to be an event."""
-    assert (answer.code, answer.stderr) == (0, ""), answer
-    events = [json.loads(line) for line in answer.stdout.splitlines()]
-    assert len({event["id"] for event in events}) == len(events)
+def events(answer: Answer) -> list[tuple[str, dict[str, str]]]:
+    """Kind and data of every line a command wrote, once each has been found to be an event."""
+    assert answer.stderr == "", answer
+    found = [json.loads(line) for line in answer.stdout.splitlines()]
+    assert len({event["id"] for event in found}) == len(found)
     told = []
-    for event in events:
+    for event in found:
         assert list(event) == ["specversion", "id", "source", "type", "datacontenttype", "data"]
         assert _UUID.fullmatch(event["id"])
         assert (event["specversion"], event["source"]) == ("1.0", "https://minikube.sigs.k8s.io/")
@@ -32,9 +32,14 @@ def steps(answer: Answer) -> list[dict[str, str]]:
         kind = event["type"].removeprefix("io.k8s.sigs.minikube.")
         assert set(event["data"]) == _FIELDS[kind], event
         assert all(isinstance(value, str) for value in event["data"].values()), event
-        if kind == "step":
-            told.append(event["data"])
+        told.append((kind, event["data"]))
     return told
+
+
+def steps(answer: Answer) -> list[dict[str, str]]:
+    """The steps of a command that succeeded."""
+    assert answer.code == 0, answer
+    return [data for kind, data in events(answer) if kind == "step"]
 
 
 def numbered(told: list[dict[str, str]]) -> list[str]:

@@ -40,7 +40,12 @@ fi
 _FISH = r"""# fish completion for minikube
 function __minikube_complete
     set -l words (commandline -opc) (commandline -ct)
-    command $words[1] __complete -- $words[2..-1] 2>/dev/null
+    set -l answers (command $words[1] __complete -- $words[2..-1] 2>/dev/null)
+    if set -q answers[1]
+        printf '%s\n' $answers
+    else
+        __fish_complete_path (commandline -ct)
+    end
 end
 complete -c minikube -f -a '(__minikube_complete)'
 """

@@ -46,18 +46,33 @@ def _as_data(diagnosis: Diagnosis) -> dict[str, object]:
 
 
 def _show(diagnosis: Diagnosis, profile: str) -> None:
-    width = max(len(check.title) for check in diagnosis.checks)
+    from minikube.output.console import localized
+
+    widths = max(len(_state(check)) for check in diagnosis.checks), max(len(localized(check.title)) for check in diagnosis.checks)
     for group in dict.fromkeys(check.group for check in diagnosis.checks):
-        print(group)
+        print(localized(group))
         checks = [check for check in diagnosis.checks if check.group == group]
         for check in checks:
             if not _only_not_here(check):
-                _show_check(check, width)
+                _row(widths, _state(check), localized(check.title), localized(check.detail))
+                if check.fix and check.state != "ok":
+                    _row(widths, "", "", f"> {localized(check.fix)}")
         others = [check.title for check in checks if _only_not_here(check)]
         if others:
-            print(f"  {'-':<8} {'not here':<{width}}  {', '.join(others)}")
+            _row(widths, "-", localized("not here"), ", ".join(others))
         print()
     _conclude(diagnosis, command("start", profile))
+
+
+def _row(widths: tuple[int, int], state: str, title: str, text: str) -> None:
+    print(f"  {state:<{widths[0]}}  {title:<{widths[1]}}  {text}")
+
+
+def _state(check: Check) -> str:
+    """Looked up with a word before it: alone it may be somebody's name for a cluster."""
+    from minikube.output.console import localized
+
+    return localized(f"state: {check.state}").partition(": ")[2]
 
 
 def _only_not_here(check: Check) -> bool:
@@ -65,20 +80,13 @@ def _only_not_here(check: Check) -> bool:
     return check.reason in _NOT_HERE and not check.required
 
 
-def _show_check(check: Check, width: int) -> None:
-    print(f"  {check.state:<8} {check.title:<{width}}  {check.detail}")
-    if check.fix and check.state != "ok":
-        print(f"  {'':<8} {'':<{width}}  > {check.fix}")
-
-
 def _conclude(diagnosis: Diagnosis, start: str) -> None:
     from minikube.output import console
 
     warnings = sum(check.state == "warning" for check in diagnosis.checks)
-    aside = f" ({warnings} warning{'s' if warnings > 1 else ''} above)" if warnings else ""
     refusal = diagnosis.refusal
     if refusal is None:
-        console.out(f"`{start}` can work here{aside}", "ready")
+        console.out(f"`{start}` can work here (warnings above: {warnings})" if warnings else f"`{start}` can work here", "ready")
         return
     console.out(f"`{start}` would be refused with {refusal.id} (exit code {refusal.exit_code}): {refusal.message}", "unmet")
     if refusal.advice:

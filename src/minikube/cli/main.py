@@ -156,6 +156,8 @@ def _run_audited(call: Call, invocation: Invocation) -> int:
     if command.name == "kubectl":
         audit.write()  # kubectl takes this process over: there is no afterwards
         return _run_logged(call)
+    if command.report_steps and os.geteuid() == 0:  # for anybody else, sudo may take this process over
+        audit.begin()
     try:
         return _run_logged(call)
     finally:

@@ -13,6 +13,9 @@ SERVICES = ("containerd", "kubelet")
 # Words that mark a line as worth a look for `--problems`.
 PROBLEMS = ("panic", "fatal", "error", "failed", "unable to", "denied", "refused", "oom")
 
+# What the kernel complained of; on most hosts it tells that to the host's root only.
+_DMESG = "dmesg --noescape --ctime --level=warn,err,crit,alert,emerg"
+_KERNEL = "uptime; uname -a; grep PRETTY_NAME /etc/os-release"
 _DESCRIBE = "KUBECONFIG=/etc/kubernetes/super-admin.conf kubectl describe nodes"
 
 
@@ -45,6 +48,8 @@ def _files(node: Node, length: int) -> list[tuple[str, Callable[[], list[str]]]]
         script += f"printf '\\0{name}\\0'; tail -q -n {length} {newest} /dev/null 2>&1\n"
     for service in SERVICES:
         script += f"printf '\\0{service}\\0'; tail -n {length} /var/log/minikube/{service}.log 2>&1\n"
+    script += f"printf '\\0dmesg\\0'; {_DMESG} 2>&1 | tail -n {length}\n"
+    script += f"printf '\\0kernel\\0'; {_KERNEL} 2>&1\n"
     _, *parts = "\n".join(_output(node, ["/bin/sh", "-c", script])).split("\0")
     return [(title, text.strip("\n").splitlines) for title, text in zip(parts[::2], parts[1::2], strict=True)]
 

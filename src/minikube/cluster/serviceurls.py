@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from minikube.cluster import existing
 from minikube.drivers.base import Node
@@ -26,7 +27,7 @@ def list_services(profile: str, *, namespace: str, template: str) -> list[Servic
     node = existing.serving_node(profile)
     host, port = node.forward(existing.facts(profile).port)
     directory = profile_directory(profile)
-    path = f"/api/v1/namespaces/{namespace}/services" if namespace else "/api/v1/services"
+    path = f"/api/v1/namespaces/{quote(namespace, safe='')}/services" if namespace else "/api/v1/services"
     try:
         with Api(
             f"https://{host}:{port}", authority=home() / "ca.crt", certificate=directory / "client.crt", key=directory / "client.key"

@@ -101,6 +101,11 @@ def lacking(detail: str, fix: str) -> Finding:
     return Finding(MISSING, detail, fix)
 
 
+def several(*parts: str) -> str:
+    """Several things in one answer, those that are not so left out; each is translated by itself."""
+    return "; ".join(part for part in parts if part)
+
+
 def ask(questions: Iterable[Question], ground: Ground) -> list[Check]:
     """Every question with its answer. One that cannot be answered is a warning: only what is known to be missing may stop a start."""
     checks = []

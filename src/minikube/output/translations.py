@@ -10,7 +10,7 @@ from pathlib import Path
 
 LANGUAGES = ("de", "es", "fr")
 LOCALE = Path(__file__).parent / "locale"
-_DEEPEST = 5  # a message in a message: "Exiting due to … : {several things …: {each of them, in which …}}"
+_DEEPEST = 8  # a message in a message: "Exiting due to … : {several things …: {each of them, in which …}}"
 _BULLET = "    - "  # before each of several reasons; problems.together writes them so
 
 
@@ -79,6 +79,11 @@ class Catalogue:
             return self._exact[text]
         if depth >= _DEEPEST or len(text) < 4:
             return text
+        if text.startswith(_BULLET):
+            return "\n".join(self._translate_line(line, depth + 1) for line in text.split("\n"))
+        title, colon, rest = text.partition(": ")
+        if colon and title in self._exact:  # what a start lacks: "Free space: only …"
+            return f"{self._exact[title]}: {self.translate(rest, depth + 1)}"
         for template in self._templates:
             filled = template.match(text)
             # What is filled in before the end is a name or a number: with a line break in it, this is another message.
@@ -86,6 +91,10 @@ class Catalogue:
                 return _fill(template.translation, [self.translate(value, depth + 1) for value in filled])
         if "\n" in text:
             return "\n".join(self._translate_line(line, depth + 1) for line in text.split("\n"))
+        if "; " in text:
+            return "; ".join(self.translate(part, depth + 1) for part in text.split("; "))
+        if colon and " " not in title:  # "docker: The driver …"
+            return f"{title}: {self.translate(rest, depth + 1)}"
         return text
 
     def _translate_line(self, line: str, depth: int) -> str:

@@ -105,6 +105,18 @@ class Connection:
         """Have the master listen on a loopback port of this host; False if it cannot."""
         return self._master("forward", "-L", f"127.0.0.1:{local_port}:{address}:{port}")
 
+    def forbids_forwarding(self) -> bool:
+        """Whether the server over there opens no ports for us. A master would find out only when somebody uses one, and tell nobody."""
+        from minikube.host.process import ProcessFailed, run
+
+        # A login of its own, because only that says why; the port may well be closed, which is another answer.
+        argv = ["ssh", "-oLogLevel=INFO", *self._options(), "-S", "none", "-W", "127.0.0.1:8443", "--", self.target.address]
+        try:
+            answer = run(argv, cwd=self.directory, timeout=CONNECT_SECONDS * 2, check=False)
+        except ProcessFailed:
+            return False  # connected, and left open
+        return "administratively prohibited" in answer.error_text
+
     def close(self) -> None:
         """End the connection and the process that keeps it, and forget nothing else."""
         if self.is_open():

@@ -47,6 +47,14 @@ def unreachable(target: Target, why: str) -> Reason:
     )
 
 
+def no_forwarding(target: Target) -> Reason:
+    return Reason(
+        "DRV_PORT_FORWARD",
+        f"The SSH server on {target.address} does not forward ports, and that is how the cluster's API server is reached from this host",
+        advice="Allow it there: AllowTcpForwarding yes (or local) in /etc/ssh/sshd_config, and no PermitOpen; then reload its SSH server.",
+    )
+
+
 def no_client() -> Reason:
     return Reason(
         "PROVIDER_SSH_NOT_FOUND",

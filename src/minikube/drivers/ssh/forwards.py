@@ -36,8 +36,8 @@ class Forwards:
                 chosen = 0
         raise Reason(
             "DRV_PORT_FORWARD",
-            f"Port {port} of the node on {self._connection.target.address} cannot be forwarded to this host",
-            advice="Its SSH server must allow it: AllowTcpForwarding yes (or local) in /etc/ssh/sshd_config there.",
+            f"Port {port} of the node on {self._connection.target.address} cannot be forwarded: no port of the loopback here is free",
+            advice="Run the command again. `ss -ltn` shows who listens.",
         )
 
     def restore(self) -> None:

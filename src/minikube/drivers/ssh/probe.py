@@ -72,6 +72,8 @@ def look(connection: Connection) -> Found:
             f"the user {target.user} on {target.address} is not root and may not use sudo without a password, and a node needs root rights",
             advice=f"Use --ssh-user=root, or allow it there: echo '{target.user} ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/{target.user}",
         )
+    if connection.forbids_forwarding():
+        raise explain.no_forwarding(target)
     return found
 
 

@@ -11,7 +11,7 @@ from minikube.artifacts.buildtools import check_installable, missing_packages
 from minikube.artifacts.origin import Origin
 from minikube.artifacts.provide import check_space, seconds_to_make
 from minikube.artifacts.store import Store
-from minikube.drivers.checks import Finding, Ground, doubtful, fine, lacking
+from minikube.drivers.checks import Finding, Ground, doubtful, fine, lacking, several
 from minikube.output.reason import Reason
 
 
@@ -38,11 +38,13 @@ def provided(ground: Ground) -> Finding:
     except Reason as reason:
         return lacking(reason.message, reason.advice)
     minutes = max(1, round(seconds_to_make(missing) / 60))
-    install = f", after installing {', '.join(packages)}" if packages else ""
-    go = "" if shutil.which("go", path=ground.environment.get("PATH", os.defpath)) else ", with Go from PyPI"
+    has_go = shutil.which("go", path=ground.environment.get("PATH", os.defpath))
     return doubtful(
-        f"{len(missing)} of Kubernetes {version} are not in {ground.store} yet: "
-        f"the first start makes them in about {minutes} min{install}{go}",
+        several(
+            f"{len(missing)} of Kubernetes {version} are not in {ground.store} yet: the first start makes them in about {minutes} min",
+            f"it installs {', '.join(packages)} first" if packages else "",
+            "" if has_go else "Go comes from PyPI",
+        ),
         f"Run once, ahead of time: minikube start --download-only --kubernetes-version={version}",
     )
 

@@ -46,7 +46,7 @@ def tried(ground: Ground) -> Finding:
                 f"the kernel refuses: {failed.output.strip().splitlines()[-1] if failed.output.strip() else f'exit code {failed.code}'}",
                 "Inside a container, run that container with --privileged; else use a kernel with bridge, veth and nf_tables.",
             )
-    return fine("works")
+    return fine("it works")
 
 
 def others(ground: Ground) -> Finding:

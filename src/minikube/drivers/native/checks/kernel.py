@@ -24,6 +24,7 @@ WITHOUT = {
     "SYS_PTRACE": "processes of other pods cannot be debugged",
     "SYSLOG": "the kubelet cannot see out-of-memory kills",
 }
+ROOT_RIGHTS = "the native driver makes namespaces and a network bridge, which needs root rights"
 _ENABLE_MEMORY = "Add cgroup_enable=memory to the kernel's command line and reboot."
 _PRIVILEGED = "Inside a container, run that container with --privileged."
 
@@ -44,7 +45,7 @@ def root_rights(ground: Ground) -> Finding:
         return fine("start, stop and delete get them from sudo")
     if found == rootrights.PASSWORD:
         return fine("start, stop and delete get them from sudo, which asks for your password")
-    refused = rootrights.refusal("the native driver makes namespaces and a network bridge, which needs root rights")
+    refused = rootrights.refusal(ROOT_RIGHTS)
     return lacking(refused.message, refused.advice)
 
 

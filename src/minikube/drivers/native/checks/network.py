@@ -29,7 +29,7 @@ def links(ground: Ground) -> Finding:
 
 def forwarding(ground: Ground) -> Finding:
     if ground.read(FORWARDING).strip() == "1":
-        return fine("on")
+        return fine("it is on")
     if not ground.path(FORWARDING).exists():
         return lacking("this kernel does not route IPv4", "Use a kernel that is built with CONFIG_INET.")
     mount = mount_of(ground, ground.path("/proc/sys"))
@@ -90,7 +90,7 @@ def proxy(ground: Ground) -> Finding:
 
     used = [name for name in _PROXIES if setting(name)]
     if not used:
-        return fine("none")
+        return fine("no proxy is set")
     exempt = [entry.strip() for entry in setting("NO_PROXY").split(",") if entry.strip()]
     wanted = str(_recorded_subnet(ground) or "192.168.49.0/24")
     if any(_covers(entry, wanted) for entry in exempt):

@@ -42,7 +42,7 @@ def memory(ground: Ground) -> Finding:
 
 def swap(ground: Ground) -> Finding:
     devices = ground.read("/proc/swaps").splitlines()[1:]
-    return fine(f"{len(devices)} in use; pods do not use it" if devices else "none")
+    return fine(f"{len(devices)} in use; pods do not use it" if devices else "there is none")
 
 
 def inotify_limits(ground: Ground) -> Finding:
