@@ -43,7 +43,7 @@ def test_refusal(minikube: Program, id: str, code: int, words: str) -> None:
     assert "Exiting due to" not in done.stdout
 
 
-MACHINE_GONE = ["ssh true", "cp a.txt /b", "service list", "pause", "unpause", "update-context", "sync", "ssh-host"]
+MACHINE_GONE = ["ip", "ssh true", "cp a.txt /b", "service list", "pause", "unpause", "update-context", "sync", "ssh-host"]
 
 
 @pytest.mark.parametrize("words", MACHINE_GONE)

@@ -91,6 +91,8 @@ class Restart(NamedTuple):
     status_json: Answer
     status_layout: Answer
     ssh: Answer
+    ip: Answer
+    kubectl: Answer
     profiles: Answer
     traces: dict[str, list[str]]
     kubeconfig: str
@@ -120,6 +122,8 @@ def restart(volume: Cluster, node_image: Path) -> Restart:
         status_json=cluster.run("status", "-o", "json"),
         status_layout=cluster.run("status", "-o", "json", "--layout=cluster"),
         ssh=cluster.run("ssh", "--", "true"),
+        ip=cluster.run("ip"),
+        kubectl=cluster.run("kubectl", "--", "get", "nodes"),
         profiles=cluster.place.run("profile", "list", "-o", "json"),
         traces=host.traces(cluster, node_image),
         kubeconfig=cluster.place.kubeconfig.read_text(),

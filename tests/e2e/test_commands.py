@@ -51,7 +51,8 @@ def test_status_of_a_stopped_cluster(cluster: Cluster, restart: Restart) -> None
 
 def test_a_stopped_cluster_is_listed_and_cannot_be_entered(cluster: Cluster, restart: Restart) -> None:
     assert [row["Status"] for row in restart.profiles.json()["valid"] if row["Name"] == cluster.profile] == ["Stopped"]
-    assert restart.ssh.code == 83
+    for answer in (restart.ssh, restart.ip, restart.kubectl):
+        assert (answer.code, "host is not running: state=Stopped" in answer.stdout) == (83, True), answer
 
 
 @pytest.mark.parametrize("command", [("status",), ("stop",), ("ip",), ("ssh", "true"), ("kubectl", "--", "get", "pods"), ("logs",)])
@@ -96,7 +97,7 @@ def test_ssh_gives_a_real_shell_on_a_terminal(cluster: Cluster) -> None:
 
 def test_logs_of_the_control_plane_and_the_node(cluster: Cluster, tmp_path: Path) -> None:
     text = cluster.ok("logs")
-    for section in ("kube-apiserver", "etcd", "kubelet", "containerd", "coredns", "Audit", "Last Start"):
+    for section in ("kube-apiserver", "etcd", "kubelet", "containerd", "coredns", "dmesg", "kernel", "Audit", "Last Start"):
         assert f"==> {section} <==" in text
     assert "etcdserver" in text or "etcd" in text.partition("==> etcd <==")[2].partition("==>")[0]
     file = tmp_path / "logs.txt"

@@ -42,7 +42,7 @@ def _write(call: Call, names: list[str], compatible: str) -> None:
         Reason(
             "MK_USAGE",
             f'{compatible}, but this cluster was configured to use the "containerd" runtime.',
-            advice="Other runtimes are not built yet; `minikube ssh -- ctr -n k8s.io images import - < image.tar` brings images in.",
+            advice="Other runtimes are not built yet. `minikube image load` brings images in.",
         )
     )
 

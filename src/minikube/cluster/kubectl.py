@@ -49,6 +49,8 @@ def argv(profile: str, arguments: Sequence[str]) -> list[str]:
             f"kubectl {version} is not in the store",
             advice=f"minikube start -p {profile} puts it there.",
         )
+    if arguments and arguments[0] not in OFFLINE:
+        _refuse_if_stopped(profile, arguments)
     return [path, *_with_context(profile, arguments)]
 
 
@@ -65,6 +67,16 @@ def _refuse_if_paused(found: Glance) -> None:
 
         raise notready.apiserver_paused(found.name)
     os.unlink(hint)  # noqa: PTH108 - stopped or started since: it was only a hint
+
+
+def _refuse_if_stopped(profile: str, arguments: Sequence[str]) -> None:
+    """`stop` takes the context away: kubectl would complain of the kubeconfig, not of what is wrong."""
+    if any(word.partition("=")[0] in ("--context", "--cluster", "--kubeconfig", "--server", "-s") for word in arguments):
+        return
+    from minikube.kubernetes.kubeconfigglance import endpoint
+
+    if not endpoint(profile):
+        existing.running_node(profile)
 
 
 def _bring_within_reach(found: Glance) -> None:

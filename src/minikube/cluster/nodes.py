@@ -6,10 +6,8 @@ from minikube.cluster import existing
 
 
 def address(profile: str, node: str = "") -> str:
-    """The node's address, as its configuration has it; no driver is asked."""
-    found = existing.facts(profile)
-    existing.require_node(profile, node)
-    return found.address
+    """The address of a node that runs."""
+    return existing.running_node(profile, node).address
 
 
 def listing(profile: str) -> list[tuple[str, str]]:
