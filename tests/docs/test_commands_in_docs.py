@@ -59,10 +59,14 @@ class Reader:
 
 
 class ReaderWithCluster(Reader):
+    page = ""
+    """The text being read: images are brought for what it names, and for nothing else."""
+
     def type(self, line: str, *, input: bytes = b"", seconds: float = BUILD_SECONDS) -> bytes:
         output = super().type(line, input=input, seconds=seconds)
         for words in minikube_calls(line):
-            if words[0] == "start" and "--dry-run" not in words:
+            named = any(image.partition(":")[0].rpartition("/")[2] in self.page for image in (*STAND_INS, OWN_IMAGE))
+            if named and words[0] == "start" and "--dry-run" not in words:
                 profile = re.search(r"(?:-p |--profile=)(\S+)", " ".join(words))
                 self._bring_images(profile[1] if profile else "minikube")
         return output
@@ -109,7 +113,7 @@ def test_commands_without_a_cluster(page: Path, tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def reader() -> Iterator[Reader]:
+def reader() -> Iterator[ReaderWithCluster]:
     with temporary_place() as place:
         yield ReaderWithCluster(place, store())
 
@@ -117,7 +121,8 @@ def reader() -> Iterator[Reader]:
 @pytest.mark.cluster
 @pytest.mark.skipif(os.geteuid() != 0, reason="real clusters on the native driver need root")
 @pytest.mark.parametrize("page", TOGETHER, ids=name)
-def test_commands_with_a_cluster(page: Path, reader: Reader) -> None:
+def test_commands_with_a_cluster(page: Path, reader: ReaderWithCluster) -> None:
+    reader.page = page.read_text(encoding="utf-8")
     lines = [line for block in blocks(page) if block.kind == "console" for line in block.commands]
     if not re.match(r"(\./)?minikube start", lines[0]):
         reader.type("minikube start")  # a how-to begins where the reader has a cluster

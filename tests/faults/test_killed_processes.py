@@ -34,9 +34,10 @@ def heals(patient: Patient, name: str) -> None:
         assert patient.lost() == []
 
 
-def test_kubelet_and_etcd_come_back(patient: Patient) -> None:
+def test_etcd_and_kubelet_come_back(patient: Patient) -> None:
     patient.start()
-    for name in ("kubelet", "etcd"):
+    # In this order: a kubelet that has just begun wants answers of the API server, for up to a minute, before it looks at containers.
+    for name in ("etcd", "kubelet"):
         heals(patient, name)
 
 

@@ -155,19 +155,23 @@ def _files(ignored: Path) -> Iterator[tuple[str, str]]:
                 yield path, what
 
 
-def _below(directory: str, skipped: set[str], *, depth: int) -> Iterator[tuple[str, str]]:
-    try:
-        entries = list(os.scandir(directory))
-    except OSError:
-        return
-    for entry in entries:
-        if entry.path in skipped:
+def _below(top: str, skipped: set[str], *, depth: int) -> Iterator[tuple[str, str]]:
+    """Without recursion: there are a hundred thousand files."""
+    waiting = [(top, depth)]
+    while waiting:
+        directory, left = waiting.pop()
+        try:
+            entries = list(os.scandir(directory))
+        except OSError:
             continue
-        with contextlib.suppress(OSError):
-            status = entry.stat(follow_symlinks=False)
-            if entry.is_dir(follow_symlinks=False):
-                yield entry.path, f"directory {status.st_mode:o}"
-                if depth > 1:
-                    yield from _below(entry.path, skipped, depth=depth - 1)
-            else:
+        for entry in entries:
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            if not entry.is_dir(follow_symlinks=False):
                 yield entry.path, f"{status.st_mode:o} {status.st_size} bytes {status.st_mtime_ns}"
+            elif entry.path not in skipped:
+                yield entry.path, f"directory {status.st_mode:o}"
+                if left > 1:
+                    waiting.append((entry.path, left - 1))
