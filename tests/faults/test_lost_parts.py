@@ -9,12 +9,11 @@ import pytest
 from faults.patient import Patient
 from faults.table import RUNS, TABLE
 
-# Everything of a machine that can be made again from the rest.
+# Everything of a stopped machine that can be made again from the rest.
 PARTS = (
     "native.json",
     "bundle",
     "images",
-    "runc",
     "run",
     "config.json",
     "state/etc",
@@ -63,6 +62,19 @@ def test_start_makes_it_again(patient: Patient, part: str) -> None:
             patient.start()
             assert patient.lost() == []
             assert patient.run("status").code == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", ["runc", "run", "bundle", "host-changes.json"])
+def test_a_running_machine_is_stopped_without_it(patient: Patient, part: str) -> None:
+    for _ in range(RUNS):
+        with TABLE.run(f"{part} removed from a running machine, then stop and start"):
+            patient.start()
+            remove(patient, part)
+            patient.ok("stop")
+            assert patient.leaks() == []
+            patient.start()
+            assert patient.lost() == []
 
 
 @pytest.mark.long
