@@ -249,6 +249,8 @@ class Boot:
 
     def remember(self) -> None:
         """From now on, a start with the same configuration has nothing to create."""
+        if self._registered():
+            return
         with self.api() as api:
             hostusers.tell(api, in_user_namespace=self.machine.user_namespace)
         self.node.put({REGISTERED: File(self.fingerprint().encode())})
@@ -266,7 +268,7 @@ class Boot:
     def fingerprint(self) -> str:
         """Changes when anything the cluster's objects are made from does."""
         made_from = [json.dumps(self._objects(), sort_keys=True).encode(), self.files[KUBEADM_FILE].content]
-        made_from.append(" ".join(kubelet_command(self.spec)).encode())
+        made_from += [" ".join(kubelet_command(self.spec)).encode(), str(self.machine.user_namespace).encode()]
         made_from += [path.encode() + file.content for path, file in self.files.items() if path.startswith(CERTIFICATES)]
         # A new runc, containerd or node image is taken up by the next start, also by that of a running cluster.
         parts = self.components
