@@ -22,6 +22,7 @@ from minikube.profiles import profile as profile_files
 from minikube.profiles import userconfig
 from minikube.profiles.clusterconfig import ClusterConfig
 from minikube.profiles.locks import profile_lock
+from minikube.profiles.paths import machine_directory
 from minikube.profiles.settings import Settings
 
 
@@ -38,6 +39,7 @@ def start(settings: Settings, report: Report) -> None:
         machine = profile_files.machine_name(profile)
         bundle = start_bundle(settings)
         definition, config, own, driver = prepare(settings, existing, machine, report)
+        _say_what_is_gone(existing, machine, report)
         _say_what_has_no_effect(settings, report)
         if settings.get("dry-run"):
             report.info("dry-run validation complete!", style="happy")
@@ -66,6 +68,13 @@ def start(settings: Settings, report: Report) -> None:
         "Enabling Addons", f"Enabled addons: {', '.join(sorted(name for name, on in (config.Addons or {}).items() if on))}", style="addons"
     )
     report.step("Done", _done(config, time.monotonic() - began), style="ready")
+
+
+def _say_what_is_gone(existing: ClusterConfig | None, machine: str, report: Report) -> None:
+    """A profile with an address has had a machine."""
+    directory = machine_directory(machine)
+    if existing and any(node.IP for node in existing.Nodes or []) and not directory.exists():
+        report.warning(f'The machine of "{existing.Name}" is gone, with all that was in it ({directory}): a new cluster takes its place.')
 
 
 def _say_what_has_no_effect(settings: Settings, report: Report) -> None:
