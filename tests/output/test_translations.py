@@ -51,15 +51,14 @@ def test_the_messages_are_found(wanted: dict[str, str]) -> None:
     ],
 )
 def test_nothing_that_is_told_escapes_the_tool(
-    tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, messages: list[str]
+    tool: ModuleType, wanted: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, messages: list[str]
 ) -> None:
     caller = "def caller(report):\n    tell(report, 'handed over words', 1)\n"
     (tmp_path / "module.py").write_text(f"LATER = 'kept for later'\n\ndef tell(report, text, count):\n    {code}\n\n{caller}")
-    known = tool.messages()
     monkeypatch.setattr(tool, "SOURCE", tmp_path)
     monkeypatch.setattr(tool, "REFUSALS", {"module.py"})
     assert sorted(message for message, place in tool.messages().items() if place == "module.py") == messages
-    assert not set(messages) & set(known)
+    assert not set(messages) & set(wanted)
 
 
 @pytest.mark.parametrize("code", ["report.info(made.elsewhere)", "report.info(imported)", "report.info(' '.join(parts))"])

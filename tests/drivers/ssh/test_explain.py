@@ -8,6 +8,7 @@ import pytest
 
 from minikube.drivers.ssh.explain import refused
 from minikube.drivers.ssh.target import Target
+from minikube.output.knownproblems import explained
 from minikube.output.reason import Reason
 
 TARGET = Target("192.0.2.7", user="dev", port=2222, key="/home/me/key")
@@ -30,6 +31,7 @@ def test_each_cause_has_its_own_words(words: str, id: str, says: str) -> None:
     reason = refused(TARGET, words, Path("/home/me/.minikube/machines/a/known_hosts"))
     assert (reason.id, says in reason.message) == (id, True), reason.message
     assert reason.advice
+    assert explained(reason) is reason  # it already knows its cause: no VPN is to blame for a machine that is off
 
 
 def test_a_changed_host_key_says_which_file_to_forget() -> None:
