@@ -12,10 +12,11 @@ help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 test: lint ## everything: lint, types, layers, quick tests, then real clusters (needs root; the first run builds the components)
-	$(PY) -m pytest
+	$(PY) -m pytest -q -n auto -m "not cluster and not build"
+	$(PY) -m pytest -m "cluster or build"
 
 test-fast: $(VENV)/ready ## tests that take seconds and need neither root nor a cluster
-	$(PY) -m pytest -q -m "not cluster and not build"
+	$(PY) -m pytest -q -n auto -m "not cluster and not build"
 
 lint: $(VENV)/ready ## style, strict types, and the layers of docs/architecture.md
 	$(VENV)/bin/ruff check .
