@@ -140,7 +140,7 @@ def test_for_another_machine_or_version(changes: dict[str, Any], words: str, tmp
     assert words in reason.message
 
 
-@pytest.mark.parametrize("content", [b"", b"text", bytes(4096), gzip.compress(b"text"), b"\x1f\x8b broken"])
+@pytest.mark.parametrize("content", [b"", b"text", bytes(4096), gzip.compress(b"text", mtime=0), b"\x1f\x8b broken"])
 def test_no_bundle_at_all(content: bytes, tmp_path: Path, store: Store) -> None:
     (tmp_path / "file").write_bytes(content)
     assert refused(tmp_path / "file", store).id == "HOST_BUNDLE_DAMAGED"
