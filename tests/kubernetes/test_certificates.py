@@ -26,8 +26,9 @@ def test_everything_kubeadm_looks_for_is_there(certs, home):
     make(certs)
     pairs = "ca apiserver apiserver-kubelet-client apiserver-etcd-client front-proxy-ca front-proxy-client kubelet"
     etcd = "ca server peer healthcheck-client"
-    expected = {f"{name}.{end}" for name in pairs.split() for end in ("crt", "key")} | {"sa.key", "sa.pub", "etcd"}
+    expected = {f"{name}.{end}" for name in pairs.split() for end in ("crt", "key")} | {"sa.key", "sa.pub", "etcd", "controllers"}
     assert {path.name for path in certs.iterdir()} == expected
+    assert {path.name for path in (certs / "controllers").iterdir()} == {"serving.crt", "serving.key"}
     assert {path.name for path in (certs / "etcd").iterdir()} == {f"{name}.{end}" for name in etcd.split() for end in ("crt", "key")}
     assert {path.name for path in (home / "profiles/dev").iterdir()} == {
         f"{name}.{end}" for name in ("client", "apiserver", "proxy-client") for end in ("crt", "key")
@@ -69,7 +70,7 @@ def test_a_new_address_renews_only_what_names_it(certs):
 
 def test_expiring_certificates_are_renewed(certs):
     make(certs, IDENTITY._replace(lifetime=timedelta(days=10)))
-    assert len(pki.expiring([certs])) == 8
+    assert len(pki.expiring([certs])) == 9
     made = make(certs)
     assert "client" in made
     assert "sa" not in made

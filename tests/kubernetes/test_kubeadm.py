@@ -47,7 +47,7 @@ def test_extra_options_reach_their_component_and_win():
     assert arguments(cluster["controllerManager"])["leader-elect"] == "true"
     assert arguments(cluster["controllerManager"])["cluster-cidr"] == "10.50.0.0/16"
     assert arguments(cluster["scheduler"])["v"] == "4"
-    assert arguments(cluster["etcd"]["local"]) == {"quota-backend-bytes": "1"}
+    assert arguments(cluster["etcd"]["local"])["quota-backend-bytes"] == "1"
     assert cluster["networking"]["podSubnet"] == "10.50.0.0/16"
     assert kubelet_command(spec)[-1] == "--max-pods=50"
     proxy = kubeadm.kube_proxy_configuration(spec)

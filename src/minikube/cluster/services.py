@@ -19,6 +19,7 @@ from minikube.kubernetes.clusterspec import (
 from minikube.kubernetes.kubeadm import write_files_command
 from minikube.kubernetes.kubelet import kubelet_command
 
+API_DOOR = "/etc/minikube/apidoor.py"
 RENEWAL = "/etc/minikube/renewal.py"
 PATH = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"}
 
@@ -45,12 +46,13 @@ def metadata(
     """
     socket = CONTAINERD_SOCKET.removeprefix("unix://")
     services: list[dict[str, Any]] = [
+        {"name": "door", "kind": "oneshot", "argv": _door(spec, new=seed_database), "env": PATH},
         {
             "name": "containerd",
             "argv": ["containerd", "--config", "/etc/containerd/config.toml"],
             "env": {**PATH, **proxies},
             "ready": {"socket": socket},
-        }
+        },
     ]
     services.append(
         {"name": "manifests", "kind": "oneshot", "argv": ["/bin/sh", "-c", _manifests(spec, write=write_manifests)], "env": PATH}
@@ -87,6 +89,10 @@ def metadata(
         "drain_last": ["etcd"],
         "unhurried": UNHURRIED,
     }
+
+
+def _door(spec: ClusterSpec, *, new: bool) -> list[str]:
+    return ["python3", "-I", "-S", API_DOOR, str(spec.port), *([] if new else ["kube-apiserver"])]
 
 
 def _manifests(spec: ClusterSpec, *, write: bool) -> str:

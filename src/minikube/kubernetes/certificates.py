@@ -57,7 +57,8 @@ def ensure_cluster_certificates(identity: Identity, *, node_directory: Path, aut
     profile = profile_directory(identity.profile)
     try:
         profile.mkdir(parents=True, exist_ok=True, mode=0o700)
-        (node_directory / "etcd").mkdir(parents=True, exist_ok=True, mode=0o700)
+        for part in ("etcd", "controllers"):
+            (node_directory / part).mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise cannot_write(node_directory, error) from error
     made: list[str] = []
@@ -94,6 +95,10 @@ def ensure_cluster_certificates(identity: Identity, *, node_directory: Path, aut
         lifetime=identity.lifetime,
     )
     leaf("kubelet", authorities.cluster, kubelet, node_directory / "kubelet")
+    controllers = pki.LeafRequest(
+        "kube-controllers", server=True, names=("localhost",), addresses=("127.0.0.1",), lifetime=identity.lifetime
+    )
+    leaf("controllers", authorities.cluster, controllers, node_directory / "controllers" / "serving")
     _copy(pki.authority_pem(authorities.cluster), node_directory / "ca")
     _copy(pki.authority_pem(authorities.proxy), node_directory / "front-proxy-ca")
 

@@ -23,6 +23,12 @@ ADMISSION_PLUGINS = (
 # With one service account per controller, the default of 20 requests a second throttles the controller manager's start for seconds.
 UNTHROTTLED = {"kube-api-qps": "1000", "kube-api-burst": "2000"}
 
+# Without their own, both make an RSA key while everything waits for them. A directory, so that a renewed pair is seen.
+SERVING_DIRECTORY = f"{CERTIFICATES_DIRECTORY}/controllers"
+SERVING = {"tls-cert-file": f"{SERVING_DIRECTORY}/serving.crt", "tls-private-key-file": f"{SERVING_DIRECTORY}/serving.key"}
+# An etcd that has just started waits for up to a second for a leader to speak up, who in a cluster of one can only be itself.
+ALONE = {"election-timeout": "100", "heartbeat-interval": "20"}
+
 # kubeadm gives a component four minutes to come up, asked for the first time after ten seconds; we ask every second from the start.
 # kubeadm asks every second, a TLS handshake each time. The kubelet asks at once when the startup probe succeeds, so that a longer period
 # delays nothing, as long as it is shorter than a start: in its first period the kubelet lets each probe wait for a random part of it.
@@ -114,10 +120,10 @@ def init_configuration(spec: ClusterSpec) -> dict[str, Any]:
 def cluster_configuration(spec: ClusterSpec) -> dict[str, Any]:
     gates = ",".join(f"{name}={str(on).lower()}" for name, on in sorted(spec.component_gates.items()))
     gated = {"feature-gates": gates} if gates else {}
-    single = {"leader-elect": "false", "profiling": "false"} | UNTHROTTLED | gated
+    single = {"leader-elect": "false", "profiling": "false"} | UNTHROTTLED | SERVING | gated
     # For `kubeadm certs`; the certificates of a start are ours. v1beta3 has no words for either.
     keys = {"certificateValidityPeriod": _duration(spec.certificate_seconds), "encryptionAlgorithm": "ECDSA-P256"}
-    etcd: dict[str, Any] = {"dataDir": ETCD_DIRECTORY, "extraArgs": _arguments(spec, {}, "etcd")}
+    etcd: dict[str, Any] = {"dataDir": ETCD_DIRECTORY, "extraArgs": _arguments(spec, ALONE, "etcd")}
     if spec.etcd_tag:
         etcd["imageTag"] = spec.etcd_tag
     return {
@@ -130,6 +136,7 @@ def cluster_configuration(spec: ClusterSpec) -> dict[str, Any]:
                 {
                     "enable-admission-plugins": ADMISSION_PLUGINS,
                     "kubelet-certificate-authority": f"{CERTIFICATES_DIRECTORY}/ca.crt",
+                    "permit-port-sharing": "true",  # with the door that keeps its early callers waiting
                     "profiling": "false",
                 }
                 | gated,
@@ -147,7 +154,7 @@ def cluster_configuration(spec: ClusterSpec) -> dict[str, Any]:
         "imageRepository": spec.image_repository,
         "kubernetesVersion": spec.version,
         "networking": {"dnsDomain": spec.dns_domain, "podSubnet": spec.pod_network, "serviceSubnet": spec.service_cidr},
-        "scheduler": {"extraArgs": _arguments(spec, single, "scheduler")},
+        "scheduler": {"extraArgs": _arguments(spec, single, "scheduler"), "extraVolumes": [_mounted(SERVING_DIRECTORY)]},
         **(keys if _lists_arguments(spec) else {}),
     }
 
@@ -192,6 +199,11 @@ def _init(spec: ClusterSpec, phases: frozenset[str], kubeadm: str, config: str) 
         elif key != "pod-network-cidr":
             options.append(f"--{key}={value}")
     return [kubeadm, "init", f"--config={config}", f"--skip-phases={','.join(skipped)}", *options]
+
+
+def _mounted(directory: str) -> dict[str, Any]:
+    """The controller manager has all certificates anyway, the scheduler none."""
+    return {"name": "serving", "hostPath": directory, "mountPath": directory, "readOnly": True, "pathType": "Directory"}
 
 
 def _duration(seconds: int) -> str:

@@ -26,6 +26,7 @@ LEAVES = {
     "apiserver": "ca",
     "apiserver-kubelet-client": "ca",
     "kubelet": "ca",
+    "controllers/serving": "ca",
     "front-proxy-client": "front-proxy-ca",
     "apiserver-etcd-client": "etcd/ca",
     "etcd/server": "etcd/ca",
