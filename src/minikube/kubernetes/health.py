@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from minikube.kubernetes.api import Api, ApiError, ApiUnreachable
@@ -23,6 +23,7 @@ SYSTEM_APPS = {
 }
 
 _INTERVAL = 0.05
+_SYSTEM_PODS = "/api/v1/namespaces/kube-system/pods"
 
 # A check gives an empty string once it is satisfied, else what is still missing.
 Check = Callable[[Api], str]
@@ -90,12 +91,25 @@ def wait_pods_ready(api: Api, *, deadline: float, started_after: float = 0) -> N
     After a restart the API still tells of the time before: only containers that started after that moment (unix time) count.
     """
 
+    def missing(pods: Collection[dict[str, Any]]) -> str:
+        found = [f"{app}: no pod" for app, selector in SYSTEM_APPS.items() if not any(_has_label(pod, selector) for pod in pods)]
+        found += filter(None, map(why_not_ready, pods))
+        found += [f"pod {pod['metadata']['name']} has not been started again" for pod in pods if _is_stale(pod, started_after)]
+        return "; ".join(found)
+
     def check(api: Api) -> str:
-        pods = api.list("/api/v1/namespaces/kube-system/pods")
-        missing = [f"{app}: no pod" for app, selector in SYSTEM_APPS.items() if not any(_has_label(pod, selector) for pod in pods)]
-        missing += filter(None, map(why_not_ready, pods))
-        missing += [f"pod {pod['metadata']['name']} has not been started again" for pod in pods if _is_stale(pod, started_after)]
-        return "; ".join(missing)
+        """Told of changes: asking again and again takes CPU from those that are waited for."""
+        everything = api.get(_SYSTEM_PODS)
+        pods = {pod["metadata"]["name"]: pod for pod in everything["items"]}
+        if not missing(pods.values()):
+            return ""
+        for kind, pod in api.watch(_SYSTEM_PODS, deadline=deadline, resourceVersion=everything["metadata"]["resourceVersion"]):
+            pods[pod["metadata"]["name"]] = pod
+            if kind == "DELETED":
+                del pods[pod["metadata"]["name"]]
+            if not missing(pods.values()):
+                return ""
+        return missing(pods.values())
 
     wait_until(api, check, what="the pods of kube-system", deadline=deadline)
 
@@ -148,7 +162,7 @@ def _api_server(api: Api, version: str) -> str:
 
 
 def _system_pods(api: Api) -> str:
-    pods = api.list("/api/v1/namespaces/kube-system/pods")
+    pods = api.list(_SYSTEM_PODS)
     return "" if len(pods) >= 2 else f"{len(pods)} pods in kube-system"
 
 
@@ -165,7 +179,7 @@ def _node_ready(api: Api, name: str) -> str:
 
 
 def _apps(api: Api, *, ready: bool) -> str:
-    pods = api.list("/api/v1/namespaces/kube-system/pods")
+    pods = api.list(_SYSTEM_PODS)
     missing = []
     for app, selector in SYSTEM_APPS.items():
         own = [pod for pod in pods if _has_label(pod, selector)]
