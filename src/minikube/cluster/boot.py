@@ -27,7 +27,7 @@ from minikube.cluster.sync import bring
 from minikube.drivers.base import Driver, Node
 from minikube.drivers.values import File
 from minikube.kubernetes import health, hostusers
-from minikube.kubernetes.api import Api, ApiError, ApiUnreachable
+from minikube.kubernetes.api import Api, ApiError, ApiUnreachable, object_path
 from minikube.kubernetes.clusterspec import (
     ETCD_DIRECTORY,
     KUBEADM_FILE,
@@ -36,11 +36,12 @@ from minikube.kubernetes.clusterspec import (
     ClusterSpec,
 )
 from minikube.kubernetes.coredns import coredns_objects
+from minikube.kubernetes.firstpods import api_service, authority_for_pods, taken_addresses, with_first_pods
 from minikube.kubernetes.kubeadm import register_cluster_command
 from minikube.kubernetes.kubelet import kubelet_command
 from minikube.kubernetes.kubeproxy import kube_proxy_objects
 from minikube.kubernetes.labels import node_labels, rbac_binding
-from minikube.kubernetes.seeding import transactions
+from minikube.kubernetes.seeding import text_of, transactions
 from minikube.output.reason import Reason
 from minikube.output.report import Report
 from minikube.profiles import profile as profile_files
@@ -67,6 +68,7 @@ class Boot:
         self.spec: ClusterSpec
         self.files: dict[str, File] = {}
         self.late: dict[str, File] = {}  # files of the user's that only a running node can take
+        self.seeded = False  # whether this command has given a new database its first objects
         self.objects_changed = False  # those of a cluster that was there before
         self.booted: float = 0  # when this command started the node; 0 if it was running already
 
@@ -171,7 +173,17 @@ class Boot:
             self._begin_database()
 
     def _begin_database(self) -> None:
-        seed = {f"{SEED_DIRECTORY}/{number}.json": File(body.encode()) for number, body in enumerate(transactions(self.components.seed))}
+        now = time.time()
+        objects = [authority_for_pods(certificates.authority()), api_service(self.spec.api_service_ip, self.spec.port)]
+        objects += [obj for obj in self._objects() if obj["kind"] != "Namespace"]
+        if self.spec.at_least(33):
+            objects += taken_addresses(objects)
+        if self.spec.at_least(30) and self.machine.user_namespace:
+            objects += hostusers.objects()
+        first = with_first_pods(objects, node_name=self.spec.node_name, moment=text_of(now))
+        bodies = transactions(self.components.seed, first, now=now)
+        self.seeded = True
+        seed = {f"{SEED_DIRECTORY}/{number:02}.json": File(body.encode()) for number, body in enumerate(bodies)}
         if self.node.read(REGISTERED):
             self.report.warning(f'The database of "{self.config.Name}" is gone: it starts empty. Files in volumes are still there.')
             seed[REGISTERED] = File(b"")  # every object has to be made again
@@ -212,6 +224,9 @@ class Boot:
         self.objects_changed = self.node.exists(REGISTERED)
         self.report.step("Configuring RBAC rules", "Configuring RBAC rules ...", style="sub")
         with self.api() as api:
+            self.seeded = self.seeded and self._is_there(api, self._objects()[-1])
+            if self.seeded:
+                return  # they came with the database, all at once
             for obj in self._objects():
                 self._retry(partial(api.create_all, [obj]))
 
@@ -251,8 +266,9 @@ class Boot:
         """From now on, a start with the same configuration has nothing to create."""
         if self._registered():
             return
-        with self.api() as api:
-            hostusers.tell(api, in_user_namespace=self.machine.user_namespace)
+        if not self.seeded:
+            with self.api() as api:
+                hostusers.tell(api, in_user_namespace=self.machine.user_namespace)
         self.node.put({REGISTERED: File(self.fingerprint().encode())})
 
     def api(self) -> Api:
@@ -311,6 +327,11 @@ class Boot:
                 time.sleep(0.05)
             else:
                 return
+
+    def _is_there(self, api: Api, obj: dict[str, Any]) -> bool:
+        found: list[object] = []
+        self._retry(lambda: found.append(api.find(object_path(obj))))
+        return found[0] is not None
 
     def _registered(self) -> bool:
         return self.node.read(REGISTERED) == self.fingerprint().encode()

@@ -9,6 +9,7 @@ from pathlib import Path
 from minikube.drivers.base import Node
 from minikube.drivers.values import File
 from minikube.host.files import cannot_write
+from minikube.kubernetes import pki
 from minikube.kubernetes.certificates import Identity, ensure_authorities, ensure_cluster_certificates
 from minikube.kubernetes.clusterspec import CERTIFICATES_DIRECTORY, CLUSTER_NAME, KUBERNETES_DIRECTORY, ClusterSpec
 from minikube.kubernetes.componentconf import ADMINS, ADMINS_BEFORE_129, component_confs, ensure_component_confs
@@ -49,6 +50,11 @@ def ensure(node: Node, spec: ClusterSpec, identity: Identity) -> list[str]:
     fresh = {path: file for path, file in after.items() if before.get(path) != file}
     node.put(fresh)
     return list(fresh)
+
+
+def authority() -> bytes:
+    """The certificate of the authority that signs for every cluster of this home."""
+    return pki.authority_pem(ensure_authorities().cluster).certificate
 
 
 def renew_running(node: Node, spec: ClusterSpec, identity: Identity) -> None:

@@ -14,16 +14,19 @@ from minikube.output.debuglog import debug
 
 Object = dict[str, Any]
 
-# kind -> (plural, namespaced): the kinds we create ourselves.
+# kind -> (plural, namespaced): the kinds we make ourselves.
 KINDS = {
     "ClusterRole": ("clusterroles", False),
     "ClusterRoleBinding": ("clusterrolebindings", False),
     "ConfigMap": ("configmaps", True),
+    "ControllerRevision": ("controllerrevisions", True),
     "DaemonSet": ("daemonsets", True),
     "Deployment": ("deployments", True),
+    "IPAddress": ("ipaddresses", False),
     "Namespace": ("namespaces", False),
     "Node": ("nodes", False),
     "Pod": ("pods", True),
+    "ReplicaSet": ("replicasets", True),
     "Role": ("roles", True),
     "RoleBinding": ("rolebindings", True),
     "Secret": ("secrets", True),
