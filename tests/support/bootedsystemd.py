@@ -13,12 +13,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from support.debianpackages import unpack
+from support.machinespec import KERNEL_MESSAGES, bind, machine_spec
 from support.minikube import CLONE, Place
 from support.waiting import eventually
 
 from minikube.artifacts.store import Recipe, Store
-from minikube.host.capabilities import bounding_set
-from minikube.host.process import run
 from minikube.output.progress import Progress
 from minikube.profiles.paths import store
 
@@ -77,44 +77,16 @@ class Booted(Place):
         return [str(self.runc), "--root", str(self.root / "runc")]
 
     def _configuration(self) -> dict[str, Any]:
-        def mount(destination: str, kind: str, *options: str) -> dict[str, Any]:
-            return {"destination": destination, "type": kind, "source": kind, "options": list(options)}
-
-        def bind(source: str | Path, destination: str | Path) -> dict[str, Any]:
-            return {"destination": str(destination), "type": "bind", "source": str(source), "options": ["rbind"]}
-
-        return {
-            "ociVersion": "1.2.0",
-            "process": {
-                "user": {"uid": 0, "gid": 0},
-                "args": ["/lib/systemd/systemd", "--log-target=console"],
-                "env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "container=runc"],
-                "cwd": "/",
-                "capabilities": dict.fromkeys(("bounding", "effective", "inheritable", "permitted"), bounding_set()),
-            },
-            "root": {"path": "rootfs", "readonly": False},
-            "hostname": "booted",
-            "mounts": [
-                mount("/proc", "proc"),
-                mount("/dev", "tmpfs", "nosuid", "mode=755"),
-                mount("/dev/pts", "devpts", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"),
-                mount("/dev/shm", "tmpfs", "nosuid", "nodev", "mode=1777"),
-                mount("/dev/mqueue", "mqueue"),
-                mount("/sys", "sysfs"),
-                mount("/sys/fs/cgroup", "cgroup", "rw"),
-                mount("/run", "tmpfs", "nosuid", "nodev", "mode=755"),
-                mount("/tmp", "tmpfs", "mode=1777"),
-                bind(self.directory, HOME),
-                # Real directories: what containers stand on may not be an overlay of an overlay of an overlay.
-                *(bind(place, place) for place in (store(), CLONE, Path(sys.base_prefix))),
-            ],
-            "linux": {
-                "namespaces": [{"type": kind} for kind in ("pid", "ipc", "uts", "mount", "cgroup", "network")],
-                "cgroupsPath": f"/{GROUP}/{self.id}",
-                "devices": [{"path": "/dev/kmsg", "type": "c", "major": 1, "minor": 11, "fileMode": 0o666, "uid": 0, "gid": 0}],
-                "resources": {"devices": [{"allow": True, "access": "rwm"}]},
-            },
-        }
+        # Real directories: what containers stand on may not be an overlay of an overlay of an overlay.
+        real = [bind(place, place) for place in (store(), CLONE, Path(sys.base_prefix))]
+        return machine_spec(
+            ["/lib/systemd/systemd", "--log-target=console"],
+            name="booted",
+            group=f"/{GROUP}/{self.id}",
+            mounts=[bind(self.directory, HOME), *real],
+            devices=[KERNEL_MESSAGES],
+            environment=["container=runc"],
+        )
 
 
 @contextmanager
@@ -147,15 +119,7 @@ def booted_systemd() -> Iterator[Booted]:
 
 
 def _build(target: Path, _progress: Progress) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        scratch = Path(name)
-        run(["apt-get", "download", *PACKAGES], cwd=scratch)
-        for deb in scratch.glob("*.deb"):
-            run(["dpkg", "-x", str(deb), str(scratch / "root")])
-        # The machine's /bin, /lib and /sbin are links into /usr.
-        for source, place in (("usr", "usr"), ("etc", "etc"), ("lib", "usr/lib"), ("bin", "usr/bin"), ("sbin", "usr/sbin")):
-            if (scratch / "root" / source).is_dir():
-                shutil.copytree(scratch / "root" / source, target / place, symlinks=True, dirs_exist_ok=True)
+    unpack(PACKAGES, target)
     for path in target.rglob("*"):
         if path.is_file() and not path.is_symlink():
             path.chmod(path.stat().st_mode & 0o777)

@@ -17,10 +17,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from support.machinespec import KERNEL_MESSAGES, bind, device, machine_spec, mount
 from support.secondmachineimage import provide_machine_image
 from support.waiting import eventually
 
-from minikube.host.capabilities import bounding_set
 from minikube.profiles.paths import store
 
 OWN = ("etc", "home", "root", "srv", "var")
@@ -167,47 +167,14 @@ class SecondMachine:
         subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=output or subprocess.DEVNULL, stderr=output or subprocess.DEVNULL, check=True)
 
     def _configuration(self) -> dict[str, Any]:
-        def mount(destination: str, kind: str, *options: str) -> dict[str, Any]:
-            return {"destination": destination, "type": kind, "source": kind, "options": list(options)}
-
-        return {
-            "ociVersion": "1.2.0",
-            "process": {
-                "user": {"uid": 0, "gid": 0},
-                "args": list(PROGRAM),
-                "env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"],
-                "cwd": "/",
-                "capabilities": dict.fromkeys(("bounding", "effective", "inheritable", "permitted"), bounding_set()),
-                "noNewPrivileges": False,
-            },
-            "root": {"path": "rootfs", "readonly": False},
-            "hostname": f"second-{self.id}",
-            "mounts": [
-                mount("/proc", "proc"),
-                mount("/dev", "tmpfs", "nosuid", "mode=755"),
-                mount("/dev/pts", "devpts", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"),
-                mount("/dev/shm", "tmpfs", "nosuid", "nodev", "mode=1777"),
-                mount("/dev/mqueue", "mqueue"),
-                mount("/sys", "sysfs"),
-                mount("/sys/fs/cgroup", "cgroup", "rw"),
-                mount("/run", "tmpfs", "nosuid", "nodev", "mode=755"),
-                mount("/tmp", "tmpfs", "nosuid", "nodev", "mode=1777"),
-                *(
-                    {"destination": f"/{name}", "type": "bind", "source": str(self.image / name), "options": ["rbind", "ro"]}
-                    for name in ("bin", "lib", "lib64", "sbin", "usr")
-                ),
-                {"destination": "/run/sshd", "type": "tmpfs", "source": "tmpfs", "options": ["mode=755"]},
-            ],
-            "linux": {
-                "namespaces": [{"type": kind} for kind in ("pid", "ipc", "uts", "mount", "cgroup", "network")],
-                "cgroupsPath": f"/mk-second-machine/{self.id}",
-                "devices": [
-                    {"path": "/dev/kmsg", "type": "c", "major": 1, "minor": 11, "fileMode": 0o666, "uid": 0, "gid": 0},
-                    {"path": "/dev/fuse", "type": "c", "major": 10, "minor": 229, "fileMode": 0o666, "uid": 0, "gid": 0},
-                ],
-                "resources": {"devices": [{"allow": True, "access": "rwm"}]},
-            },
-        }
+        programs = [bind(self.image / name, f"/{name}", "ro") for name in ("bin", "lib", "lib64", "sbin", "usr")]
+        return machine_spec(
+            PROGRAM,
+            name=f"second-{self.id}",
+            group=f"/mk-second-machine/{self.id}",
+            mounts=[*programs, mount("/run/sshd", "tmpfs", "mode=755")],
+            devices=[KERNEL_MESSAGES, device("/dev/fuse", 10, 229)],
+        )
 
 
 @contextmanager

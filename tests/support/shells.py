@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from pathlib import Path
 
+from support.debianpackages import unpack
+
 from minikube.artifacts.store import Recipe, Store
-from minikube.host.process import run
 from minikube.output.progress import Progress
 
 PACKAGES = ("zsh", "zsh-common", "fish", "fish-common", "libpcre2-32-0")
@@ -20,11 +19,4 @@ def shell_argv(*words: str) -> list[str]:
 
 
 def _build(target: Path, _progress: Progress) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        scratch = Path(name)
-        run(["apt-get", "download", *PACKAGES], cwd=scratch)
-        for package in scratch.glob("*.deb"):
-            run(["dpkg", "-x", str(package), str(scratch / "root")])
-        shutil.copytree(scratch / "root/usr", target / "usr", symlinks=True)
-        shutil.copytree(scratch / "root/bin", target / "usr/bin", symlinks=True, dirs_exist_ok=True)
-        shutil.rmtree(target / "usr/share/doc")
+    unpack(PACKAGES, target)
