@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from support.program import PROGRAM, Program
@@ -55,10 +56,56 @@ def test_a_profile_whose_machine_is_gone(minikube: Program, words: str) -> None:
     assert done.stdout == '* The control-plane node minikube host does not exist\n  To start a cluster, run: "minikube start"\n'
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="root rights would be missed first")
+@pytest.mark.parametrize(
+    ("id", "code", "words"),
+    [
+        ("PROVIDER_SSH_NOT_FOUND", 65, "start --driver=ssh --ssh-ip-address=192.0.2.9"),
+        ("NOT_FOUND_BUILD_TOOLS", 15, "start --download-only --source=modules"),
+        ("MK_CACHE_LOAD", 10, "cache add nosuch-image:1"),
+    ],
+)
+def test_a_machine_without_programs(minikube: Program, tmp_path: Path, id: str, code: int, words: str) -> None:
+    done = minikube(*words.split(), PATH=str(tmp_path / "nothing"), MINIKUBE_STORE=str(tmp_path / "store"))
+    assert (done.returncode, f"X Exiting due to {id}: " in done.stderr) == (code, True), done
+
+
+def test_a_cache_that_is_not_what_it_should_be(minikube: Program) -> None:
+    minikube.write_config('{"cache": ["busybox:1"]}')
+    done = minikube("cache", "list")
+    assert (done.returncode, "Exiting due to MK_CACHE_LIST: " in done.stderr) == (10, True), done
+    minikube.write_config('{"cache": {"busybox:1": null}}')
+    done = minikube("cache", "delete", "busybox:1")
+    assert (done.returncode, "Exiting due to HOST_DEL_CACHE: " in done.stderr) == (30, True), done
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a network of its own needs root")
+def test_a_host_whose_routes_take_every_private_address(minikube: Program) -> None:
+    routes = "".join(f"ip route add {network} dev lo; " for network in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
+    script = f'ip link set lo up; {routes}exec "$@"'
+    argv = [
+        "unshare",
+        "--net",
+        "sh",
+        "-ec",
+        script,
+        "sh",
+        sys.executable,
+        "-s",
+        "-E",
+        str(PROGRAM),
+        "start",
+        "--dry-run",
+        "--driver=native",
+    ]
+    done = subprocess.run(argv, env=minikube.environment, capture_output=True, text=True, timeout=240, check=False)
+    assert (done.returncode, "Exiting due to IF_DEDICATED_NETWORK: " in done.stderr) == (70, True), done
+
+
 def test_a_home_that_is_a_file(minikube: Program) -> None:
     minikube.home.write_text("no directory\n")
     done = minikube("config", "set", "memory", "3g")
-    assert (done.returncode, "Traceback" in done.stderr) == (37, False), done
+    assert (done.returncode, "Exiting due to HOST_HOME_MKDIR: " in done.stderr) == (37, True), done
     assert minikube.home.read_text() == "no directory\n"
 
 

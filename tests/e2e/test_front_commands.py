@@ -24,6 +24,8 @@ def test_service_list(cluster: Cluster) -> None:
         table = cluster.ok("service", "list", "-n", "default", "--format={{.Name}}@{{.Port}}")
         assert "web/80@31280" in table
         assert "kube-dns" not in table
+        refused = cluster.run("service", "list", "-n", "default", "--format={{.IP")
+        assert (refused.code, "Exiting due to MK_FORMAT_USAGE: " in refused.stderr) == (10, True), refused
         assert [cell.strip() for cell in table.splitlines()[1].strip("│").split("│")] == ["NAMESPACE", "NAME", "TARGET PORT", "URL"]
     finally:
         cluster.kubectl("delete", "service", "front")
@@ -41,6 +43,15 @@ def test_services_that_the_api_server_does_not_tell(cluster: Cluster) -> None:
         assert (answer.code, "Exiting due to SVC_LIST: " in answer.stderr) == (110, True), answer
     finally:
         certificate.write_bytes(kept)
+
+
+def test_an_api_server_that_does_not_answer(cluster: Cluster) -> None:
+    cluster.ssh("pkill -STOP -x kube-apiserver")
+    try:
+        answer = cluster.run("service", "list")
+    finally:
+        cluster.ssh("pkill -CONT -x kube-apiserver")
+    assert (answer.code, "apiserver is not running: (state=Stopped)" in answer.stdout) == (103, True), answer
 
 
 def test_addons(cluster: Cluster) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from support.brokenprogram import without_verb
 
 from e2e.conftest import Cluster
 from minikube.artifacts.imagearchive import opened
@@ -71,6 +72,14 @@ def test_layers_that_are_only_unpacked_are_not_moved_either(cluster: Cluster, lo
         "ctr -n k8s.io images unmount --rm /tmp/look > /dev/null"
     )
     assert mounted.split() == [str(MEGABYTES << 20), "hello"]
+
+
+def test_a_runtime_that_does_not_tell_or_remove_images(cluster: Cluster, loaded: dict[str, str]) -> None:
+    for verb, id, words in (("images", "GUEST_IMAGE_LIST", ["ls"]), ("rmi", "GUEST_IMAGE_REMOVE", ["rm", BASE])):
+        with without_verb(cluster, "crictl", verb) as says:
+            answer = cluster.run("image", *words)
+        assert (answer.code, f"Exiting due to {id}: " in answer.stderr, says in answer.stderr) == (80, True, True), answer
+    assert BASE in tags(cluster)
 
 
 def test_formats(cluster: Cluster, loaded: dict[str, str]) -> None:

@@ -8,10 +8,10 @@ import socket
 import ssl
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 from support import manifests
+from support.brokenprogram import without_verb
 from support.events import events, steps
 from support.minikube import read_until
 from support.waiting import eventually
@@ -154,21 +154,6 @@ def test_a_killed_pause_is_undone_by_unpause(ticking: Cluster) -> None:
     assert is_well(ticking)
 
 
-@contextmanager
-def runc_without(cluster: Cluster, verb: str) -> Iterator[None]:
-    """The node's runc does all it did but for one thing."""
-    script = f'#!/bin/sh\ncase " $* " in *" {verb} "*) echo "no {verb} today" >&2; exit 1;; esac\nexec /root/runc-before "$@"\n'
-    cluster.ssh(
-        "set -e; cp $(command -v runc) /root/runc-before; cat > /root/runc-now; chmod +x /root/runc-now;"
-        " mount --bind /root/runc-now $(command -v runc)",
-        input=script,
-    )
-    try:
-        yield
-    finally:
-        cluster.ssh("umount $(command -v runc); rm /root/runc-*")
-
-
 REFUSED = [("pause", "pause", "GUEST_PAUSE"), ("unpause", "resume", "GUEST_UNPAUSE"), ("pause", "list", "GUEST_CHECK_PAUSED")]
 
 
@@ -176,9 +161,9 @@ REFUSED = [("pause", "pause", "GUEST_PAUSE"), ("unpause", "resume", "GUEST_UNPAU
 def test_containers_that_cannot_be_frozen_or_thawed(ticking: Cluster, command: str, verb: str, id: str) -> None:
     if command == "unpause":
         ticking.ok("pause", "-n", "default")
-    with runc_without(ticking, verb):
+    with without_verb(ticking, "runc", verb) as says:
         answer = ticking.run(command, "-n", "default")
-        assert (answer.code, f"Exiting due to {id}: " in answer.stderr, f"no {verb} today" in answer.stderr) == (80, True, True), answer
+        assert (answer.code, f"Exiting due to {id}: " in answer.stderr, says in answer.stderr) == (80, True, True), answer
         told = [data for kind, data in events(ticking.run(command, "-n", "default", "-o", "json")) if kind == "error"]
         assert [(data["name"], data["exitcode"]) for data in told] == [(id, "80")]
     ticking.ok("unpause")

@@ -8,6 +8,8 @@ from urllib.parse import quote
 from minikube.cluster import existing
 from minikube.drivers.base import Node
 from minikube.kubernetes.api import Api, ApiError, ApiUnreachable
+from minikube.kubernetes.healthz import is_healthy
+from minikube.output import notready
 from minikube.output.gotemplate import TemplateError, render
 from minikube.output.reason import Reason
 from minikube.profiles.paths import home, profile_directory
@@ -26,6 +28,8 @@ def list_services(profile: str, *, namespace: str, template: str) -> list[Servic
     """Every service of the namespace, of all of them if none is named."""
     node = existing.serving_node(profile)
     host, port = node.forward(existing.facts(profile).port)
+    if not is_healthy(profile, host, port):
+        raise notready.apiserver_not_running(profile)
     directory = profile_directory(profile)
     path = f"/api/v1/namespaces/{quote(namespace, safe='')}/services" if namespace else "/api/v1/services"
     try:
