@@ -57,7 +57,7 @@ def provide(versions: VersionSet, sourcing: Sourcing, progress: Progress) -> tup
 def choose(versions: VersionSet, sourcing: Sourcing, store: Store) -> tuple[str, str]:
     """The source, and the place that was asked whether it serves. Whatever is complete in the store is taken without asking anybody."""
     order = sorted((MODULES, RELEASE), key=lambda source: source != sourcing.preferred)
-    ready = [source for source in order if not missing(versions, sourcing.origin, source, store)]
+    ready = next((source for source in order if not missing(versions, sourcing.origin, source, store)), "")
     if sourcing.source == BUNDLE:
         if not ready:
             raise Reason(
@@ -65,11 +65,11 @@ def choose(versions: VersionSet, sourcing: Sourcing, store: Store) -> tuple[str,
                 f"not everything of Kubernetes {versions.kubernetes} is in {store.root}, and --source={BUNDLE} allows nothing else",
                 advice="Import a bundle that has it (minikube bundle import FILE), or leave out --source.",
             )
-        return ready[0], ""
+        return ready, ""
     if sourcing.source != AUTO:
         return sourcing.source, ""
     if ready:
-        return ready[0], ""
+        return ready, ""
     url = kubernetes_binary("kubelet", versions.kubernetes, goarch()).urls(
         f"{versions.kubernetes}/bin/linux/{goarch()}/kubelet.sha256", sourcing.origin.binary_mirror
     )[0]
