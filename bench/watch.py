@@ -102,3 +102,9 @@ def pss_mib(cgroup: str) -> float:
             continue
         total += sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
     return total / 1024
+
+
+def own_megabytes(directory: Path) -> float:
+    """Disk that goes when the directory goes: what is hard-linked from elsewhere stays."""
+    files = (path.lstat() for path in directory.rglob("*"))
+    return sum(found.st_blocks * 512 for found in files if found.st_nlink == 1) / 1e6
