@@ -6,15 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import manifests
+from support import builtversions, manifests
 from support.minikube import Minikube, Place
 from support.nodeimage import fresh_name
 from support.testimages import BUSYBOX, build_test_images
 
 from e2e.conftest import identity, not_ready
-from minikube.artifacts.assembly import missing_components
 from minikube.artifacts.catalogue import DEFAULT, version_set
-from minikube.profiles.paths import store
 
 BEFORE = version_set("v1.36")
 
@@ -22,10 +20,7 @@ BEFORE = version_set("v1.36")
 @pytest.fixture(scope="module")
 def older(place: Place, node_image: Path) -> Iterator[Minikube]:
     """A cluster of the minor version before, with a ConfigMap, a deployment from an image of the user's, and a file in a volume."""
-    missing = missing_components(BEFORE, store())
-    if missing:
-        names = ", ".join(recipe.label for recipe in missing)
-        pytest.skip(f"not in the store, and too long to build for this alone: {names}; `minikube start --download-only` makes them")
+    builtversions.need(BEFORE)
     cluster = Minikube(place, fresh_name())
     try:
         cluster.start(f"--kubernetes-version={BEFORE.kubernetes}")

@@ -10,7 +10,7 @@ from minikube.kubernetes.clusterspec import CLUSTER_NAME, ClusterSpec
 from minikube.kubernetes.componentconf import ensure_component_confs
 from minikube.kubernetes.coredns import coredns_objects
 from minikube.kubernetes.extraconfig import parse_extra_config
-from minikube.kubernetes.kubelet import kubelet_command, kubelet_configuration
+from minikube.kubernetes.kubelet import kubelet_command, kubelet_configuration, volume_plugins
 from minikube.kubernetes.kubeproxy import kube_proxy_objects
 from minikube.output.reason import Reason
 
@@ -128,6 +128,10 @@ def test_no_version_gets_what_it_does_not_know(version):
     spec = of_version(version)
     minor = int(version.split(".")[1])
     assert ("failCgroupV1" in kubelet_configuration(spec)) is (minor >= 31)
+    # Before 1.36 kubeadm mounts this directory for writing.
+    places = kubelet_configuration(spec).get("volumePluginDir"), _values(spec, "controllerManager").get("flex-volume-plugin-dir")
+    assert places == ((None, None) if minor >= 36 else (volume_plugins(spec),) * 2)
+    assert not volume_plugins(spec).startswith("/usr")
     proxy = kubeadm.kube_proxy_configuration(spec)
     assert proxy["mode"] == ("nftables" if minor >= 29 else "iptables")
     assert proxy.get("featureGates", {}) == ({"NFTablesProxyMode": True} if minor in (29, 30) else {})
@@ -139,6 +143,11 @@ def test_no_version_gets_what_it_does_not_know(version):
         "kube-scheduler": minor >= 32,
         "kube-controller-manager": False,
     }
+
+
+def _values(spec: ClusterSpec, component: str) -> dict[str, str]:
+    given = kubeadm.cluster_configuration(spec)[component]["extraArgs"]
+    return given if isinstance(given, dict) else {one["name"]: one["value"] for one in given}
 
 
 def patches(spec: ClusterSpec) -> list[str]:

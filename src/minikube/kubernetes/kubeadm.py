@@ -13,7 +13,7 @@ from minikube.kubernetes.clusterspec import (
     PATCHES_DIRECTORY,
     ClusterSpec,
 )
-from minikube.kubernetes.kubelet import kubelet_configuration
+from minikube.kubernetes.kubelet import kubelet_configuration, volume_plugins
 
 ADMISSION_PLUGINS = (
     "NamespaceLifecycle,LimitRanger,ServiceAccount,DefaultStorageClass,DefaultTolerationSeconds,"
@@ -123,6 +123,7 @@ def cluster_configuration(spec: ClusterSpec) -> dict[str, Any]:
     single = {"leader-elect": "false", "profiling": "false"} | UNTHROTTLED | SERVING | gated
     # For `kubeadm certs`; the certificates of a start are ours. v1beta3 has no words for either.
     keys = {"certificateValidityPeriod": _duration(spec.certificate_seconds), "encryptionAlgorithm": "ECDSA-P256"}
+    plugins = {"flex-volume-plugin-dir": directory} if (directory := volume_plugins(spec)) else {}
     etcd: dict[str, Any] = {"dataDir": ETCD_DIRECTORY, "extraArgs": _arguments(spec, ALONE, "etcd")}
     if spec.etcd_tag:
         etcd["imageTag"] = spec.etcd_tag
@@ -147,7 +148,9 @@ def cluster_configuration(spec: ClusterSpec) -> dict[str, Any]:
         "clusterName": CLUSTER_NAME,
         "controlPlaneEndpoint": f"{CONTROL_PLANE_NAME}:{spec.port}",
         "controllerManager": {
-            "extraArgs": _arguments(spec, {"allocate-node-cidrs": "true", "cluster-cidr": spec.pod_network} | single, "controller-manager")
+            "extraArgs": _arguments(
+                spec, {"allocate-node-cidrs": "true", "cluster-cidr": spec.pod_network} | single | plugins, "controller-manager"
+            )
         },
         "etcd": {"local": etcd},
         "featureGates": spec.kubeadm_gates,

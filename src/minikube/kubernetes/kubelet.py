@@ -51,6 +51,8 @@ def kubelet_configuration(spec: ClusterSpec) -> dict[str, Any]:
         "tlsCertFile": f"{CERTIFICATES_DIRECTORY}/kubelet.crt",
         "tlsPrivateKeyFile": f"{CERTIFICATES_DIRECTORY}/kubelet.key",
     }
+    if directory := volume_plugins(spec):
+        configuration["volumePluginDir"] = directory
     if spec.cgroup_v1 and spec.at_least(31):
         configuration["failCgroupV1"] = False
     if spec.component_gates:
@@ -59,6 +61,11 @@ def kubelet_configuration(spec: ClusterSpec) -> dict[str, Any]:
     if reserved:
         configuration["systemReserved"] = reserved
     return configuration
+
+
+def volume_plugins(spec: ClusterSpec) -> str:
+    """Where FlexVolume plugins are, if not at the usual place: before 1.36 kubeadm mounts that for writing, and a node's /usr is not."""
+    return "" if spec.at_least(36) else "/opt/libexec/kubernetes/kubelet-plugins/volume/exec"
 
 
 def kubelet_command(spec: ClusterSpec) -> list[str]:
