@@ -15,7 +15,7 @@ from support.fileserver import FileServer, file_server, status
 
 from minikube.artifacts import endpoints, sources
 from minikube.artifacts.assembly import missing_components, node_image_recipe
-from minikube.artifacts.catalogue import DEFAULT
+from minikube.artifacts.catalogue import CRI_DOCKERD, CRI_O, DEFAULT
 from minikube.artifacts.gocomponents import goarch
 from minikube.artifacts.origin import Origin, chosen_repository
 from minikube.artifacts.pins import Pins
@@ -48,6 +48,16 @@ def mirror(tmp_path: Path) -> Iterator[FileServer]:
         crictl.with_name(f"{crictl.name}.{suffix}").write_text(f"{digest}  {crictl.name}\n")
     with file_server(tmp_path / "mirror") as files:
         yield files
+
+
+def pack(archive: Path, directory: str, *names: str) -> None:
+    """An archive of files that hold their own names."""
+    archive.parent.mkdir(parents=True)
+    with tarfile.open(archive, "w:gz") as packed:
+        for name in names:
+            member = tarfile.TarInfo(f"{directory}/{name}")
+            member.size = len(name)
+            packed.addfile(member, io.BytesIO(name.encode()))
 
 
 def releases(tmp_path: Path, mirror: str) -> Releases:
@@ -104,6 +114,39 @@ class TestBinaries:
         (mirror.directory / f"{KUBELET}.sha256".lstrip("/")).write_text("<html>Welcome to our hotel</html>")
         with pytest.raises(Reason, match="has no checksum of kubelet in it"):
             kubelet(releases(tmp_path, mirror.url))
+
+    def test_cri_o_is_taken_out_of_its_bundle_by_path(self, tmp_path: Path) -> None:
+        """The bundle has other files called `crio`: the shells' completions, and settings."""
+        wanted = ("bin/crio", "bin/pinns", "bin/conmon", "bin/conmonrs", "bin/crun")
+        released = endpoints.cri_o(CRI_O, goarch())
+        place = tmp_path / "mirror" / released.place
+        pack(place, "cri-o", *wanted, "bin/runc", "completions/bash/crio", "etc/crio", "install")
+        place.with_name(f"{place.name}.sha256sum").write_text(f"{hashlib.sha256(place.read_bytes()).hexdigest()}  {place.name}\n")
+        with file_server(tmp_path / "mirror") as files:
+            made = releases(tmp_path, files.url)
+            content = made.store.provide(made.cri_o, silent())
+        assert {path.name: path.read_text() for path in content.iterdir()} == {name[4:]: name for name in wanted}
+
+    def test_a_project_without_checksums_has_those_that_github_keeps(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        released = endpoints.cri_dockerd(CRI_DOCKERD, goarch())
+        place = tmp_path / "mirror" / released.place
+        pack(place, "cri-dockerd", "cri-dockerd", "LICENSE")
+        description = tmp_path / "mirror" / released.description
+        description.parent.mkdir(parents=True)
+        digest = f"sha256:{hashlib.sha256(place.read_bytes()).hexdigest()}"
+        with file_server(tmp_path / "mirror") as files:
+            monkeypatch.setattr(endpoints, "PROJECT_DESCRIPTIONS", files.url)
+            for assets in ([], [{"name": place.name, "digest": None}], [{"name": "other", "digest": digest}]):
+                description.write_text(json.dumps({"tag_name": CRI_DOCKERD, "assets": assets}))
+                made = releases(tmp_path, files.url)
+                with pytest.raises(Reason, match="has no checksum of cri-dockerd") as caught:
+                    made.store.provide(made.cri_dockerd, silent())
+                assert caught.value.id == "INET_BAD_CHECKSUM"
+            description.write_text(json.dumps({"assets": [{"name": "other", "digest": "x"}, {"name": place.name, "digest": digest}]}))
+            made = releases(tmp_path, files.url)
+            content = made.store.provide(made.cri_dockerd, silent())
+        assert [path.name for path in content.iterdir()] == ["cri-dockerd"]
+        assert Pins(tmp_path / "store").known(f"{released.place} sha256") == digest
 
     def test_sources_and_registries_do_not_share_entries(self, tmp_path: Path) -> None:
         store = Store(tmp_path)

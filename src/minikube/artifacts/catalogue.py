@@ -33,6 +33,10 @@ DEFAULT = VERSION_SETS[0]
 OLDEST = "v1.28.0"
 """Upstream's own limit."""
 
+# Runtimes beside containerd: the CRI they speak is the same for every Kubernetes above.
+CRI_DOCKERD = "v0.4.3"
+CRI_O = "v1.36.3"
+
 _WORDS_FOR_DEFAULT = ("", "stable", "latest", "newest")
 
 

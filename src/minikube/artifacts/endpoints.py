@@ -8,6 +8,8 @@ from minikube.artifacts.catalogue import VersionSet
 
 KUBERNETES_RELEASES = "https://dl.k8s.io/release"
 PROJECT_RELEASES = "https://github.com"
+PROJECT_DESCRIPTIONS = "https://api.github.com/repos"
+BUCKETS = "https://storage.googleapis.com"
 IMAGES = "registry.k8s.io"
 
 # Registries where Kubernetes' images are copied to, for countries from which the above is slow or not to be had.
@@ -15,6 +17,7 @@ IMAGES_BY_COUNTRY = {"cn": "registry.cn-hangzhou.aliyuncs.com/google_containers"
 # These have no directories below the project.
 FLAT_REPOSITORIES = frozenset(IMAGES_BY_COUNTRY.values())
 
+_CRI_O = ("bin/crio", "bin/pinns", "bin/conmon", "bin/conmonrs", "bin/crun")
 _CNI_PLUGINS = ("bandwidth", "bridge", "firewall", "host-local", "loopback", "portmap", "ptp", "tuning")
 
 DOCKER_HUB = "docker.io"
@@ -29,7 +32,9 @@ class ReleasedFile(NamedTuple):
     """Places of files with its checksum, the strongest first; the first that exists counts."""
     base: str = PROJECT_RELEASES
     members: tuple[str, ...] = ()
-    """What to take out of an archive, by base name; of no archive: nothing."""
+    """What to take out of an archive, by base name, or by more of its path where that is not enough; of no archive: nothing."""
+    description: str = ""
+    """Where GitHub describes the release, with the digest of each file, for a project that publishes no checksums of its own."""
 
     @property
     def name(self) -> str:
@@ -41,6 +46,16 @@ class ReleasedFile(NamedTuple):
         if not mirror:
             return (official,)
         return (f"{mirror}/{place}",) if self.base == KUBERNETES_RELEASES else (f"{mirror}/{place}", official)
+
+    def checksum_urls(self, mirror: str) -> list[str]:
+        """Where a file with its checksum may be, in order: all there may be on the mirror come first."""
+        offered = [self.urls(place, mirror) for place in self.checksums]
+        places = len(offered[0]) - (1 if self.description else 0)
+        return [urls[number] for number in range(places) for urls in offered]
+
+    @property
+    def described_at(self) -> str:
+        return f"{PROJECT_DESCRIPTIONS}/{self.description}"
 
 
 def kubernetes_binary(name: str, version: str, architecture: str) -> ReleasedFile:
@@ -67,6 +82,19 @@ def cni_plugins(version: str, architecture: str) -> ReleasedFile:
 def crictl(version: str, architecture: str) -> ReleasedFile:
     place = f"kubernetes-sigs/cri-tools/releases/download/{version}/crictl-{version}-linux-{architecture}.tar.gz"
     return ReleasedFile(place, (f"{place}.sha512", f"{place}.sha256"), members=("crictl",))
+
+
+def cri_dockerd(version: str, architecture: str) -> ReleasedFile:
+    """Its project publishes the archive alone; a mirror may have a checksum beside it."""
+    project = "Mirantis/cri-dockerd"
+    place = f"{project}/releases/download/{version}/cri-dockerd-{version.lstrip('v')}.{architecture}.tgz"
+    return ReleasedFile(place, (f"{place}.sha256",), members=("cri-dockerd",), description=f"{project}/releases/tags/{version}")
+
+
+def cri_o(version: str, architecture: str) -> ReleasedFile:
+    """The static bundle, with what it starts containers with. Its completions and settings have files called `crio`, too."""
+    place = f"cri-o/artifacts/cri-o.{architecture}.{version}.tar.gz"
+    return ReleasedFile(place, (f"{place}.sha256sum",), BUCKETS, members=_CRI_O)
 
 
 def image_names(versions: VersionSet, repository: str) -> dict[str, str]:

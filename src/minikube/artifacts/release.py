@@ -5,6 +5,7 @@ The node image is made from Debian packages and the storage provisioner from its
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minikube.artifacts import endpoints, imagereference, layoutarchive, oci, prepared, seed
-from minikube.artifacts.catalogue import VersionSet
+from minikube.artifacts.catalogue import CRI_DOCKERD, CRI_O, VersionSet
 from minikube.artifacts.download import Downloads, Wanted
 from minikube.artifacts.endpoints import ReleasedFile
 from minikube.artifacts.gocomponents import go_components, goarch
@@ -34,7 +35,7 @@ from minikube.output.reason import Reason
 
 _KUBERNETES = ("kubelet", "kubeadm", "kubectl")
 _CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
-_PROVISIONER_IMAGE = "gcr.io/k8s-minikube/storage-provisioner:v5"
+PROVISIONER_IMAGE = "gcr.io/k8s-minikube/storage-provisioner:v5"
 _BINARIES_IN_IMAGES = "io.containerd.snapshotter.v1.overlayfs/snapshots/*/fs/usr/local/bin"
 
 
@@ -87,6 +88,16 @@ class Releases:
             kubectl=kubernetes["kubectl"],
         )
 
+    @property
+    def cri_dockerd(self) -> Recipe:
+        """The kubelet's way to docker, for clusters whose runtime that is."""
+        return self._files("cri-dockerd", CRI_DOCKERD, endpoints.cri_dockerd(CRI_DOCKERD, self.architecture))
+
+    @property
+    def cri_o(self) -> Recipe:
+        """CRI-O and the programs it starts containers with."""
+        return self._files("cri-o", CRI_O, endpoints.cri_o(CRI_O, self.architecture))
+
     def _binary(self, name: str) -> Recipe:
         return self._files(name, self.versions.kubernetes, endpoints.kubernetes_binary(name, self.versions.kubernetes, self.architecture))
 
@@ -117,9 +128,8 @@ class Releases:
     def _published_digest(self, released: ReleasedFile) -> str:
         """The checksum its project publishes, which must be the one seen when it was used first."""
         missing: Reason | None = None
-        offered = [(place, released.urls(place, self.origin.binary_mirror)) for place in released.checksums]
-        for place, url in ((place, urls[number]) for number in range(len(offered[0][1])) for place, urls in offered):
-            algorithm = place.rpartition(".")[2].removesuffix("sum")
+        for url in released.checksum_urls(self.origin.binary_mirror):
+            algorithm = url.rpartition(".")[2].removesuffix("sum")
             try:
                 text, _ = self.web.read(url, limit=1 << 20)
             except Reason as reason:
@@ -129,6 +139,10 @@ class Releases:
                 continue
             digest = f"{algorithm}:{_checksum_in(text.decode(errors='replace'), released.name, url)}"
             self.pins.hold(f"{released.place} {algorithm}", digest)
+            return digest
+        if released.description:
+            digest = _described_digest(self.web.read(released.described_at)[0], released)
+            self.pins.hold(f"{released.place} {digest.partition(':')[0]}", digest)
             return digest
         raise Reason("INET_NOT_FOUND", f"there is no checksum of {released.name}: {missing.message if missing else 'none is published'}")
 
@@ -223,7 +237,7 @@ class Releases:
     def _provisioner_image(self, program: Path) -> Image:
         certificates = (Entry(_CERTIFICATES, 0o644, source=self.store.path(self.node_image) / _CERTIFICATES),)
         layer = (Entry("storage-provisioner", source=program / "storage-provisioner"),)
-        return Image(_PROVISIONER_IMAGE, (certificates, layer), entrypoint=("/storage-provisioner",))
+        return Image(PROVISIONER_IMAGE, (certificates, layer), entrypoint=("/storage-provisioner",))
 
     def _seed(self, stocked: Recipe) -> Recipe:
         """From the very programs the cluster will run: they are in its images."""
@@ -267,16 +281,29 @@ def _checksum_in(text: str, name: str, url: str) -> str:
     raise Reason("INET_BAD_CHECKSUM", f"{url} has no checksum of {name} in it", advice="A proxy may have answered in the server's place.")
 
 
+def _described_digest(description: bytes, released: ReleasedFile) -> str:
+    """The digest that GitHub keeps of a release's file, in the form `sha256:…`."""
+    try:
+        assets = json.loads(description)["assets"]
+        digest = next(str(asset["digest"]) for asset in assets if asset["name"] == released.name)
+    except (ValueError, KeyError, TypeError, StopIteration):
+        digest = ""
+    if not re.fullmatch(r"sha256:[0-9a-f]{64}", digest):
+        raise Reason("INET_BAD_CHECKSUM", f"{released.described_at} has no checksum of {released.name} in it")
+    return digest
+
+
 def _take_out(archive: Path, released: ReleasedFile, target: Path) -> None:
     """The wanted programs out of an archive, wherever in it they are; nothing else is unpacked."""
     with tarfile.open(archive) as packed:
         for member in packed:
-            name = member.name.rpartition("/")[2]
-            content = packed.extractfile(member) if member.isfile() and name in released.members else None
+            wanted = next((one for one in released.members if f"/{member.name}".endswith(f"/{one}")), "")
+            content = packed.extractfile(member) if member.isfile() and wanted else None
             if content:
+                name = wanted.rpartition("/")[2]
                 with content, (target / name).open("wb") as program:
                     shutil.copyfileobj(content, program, 1 << 20)
                 (target / name).chmod(0o755)
-    missing = [name for name in released.members if not (target / name).exists()]
+    missing = [one for one in released.members if not (target / one.rpartition("/")[2]).exists()]
     if missing:
         raise Reason("INET_BAD_CHECKSUM", f"there is no {' and no '.join(missing)} in {released.name}")
