@@ -68,6 +68,19 @@ def test_every_wrapper_is_there_and_pinned(component) -> None:
             assert any(program.package.startswith(module) for module in re.findall(r"^(?:require)?\s*(\S+) v\d", go_mod, re.MULTILINE))
 
 
+@pytest.mark.parametrize("component", COMPONENTS, ids=lambda component: component.label)
+def test_every_module_that_is_compiled_in_has_a_checksum(component) -> None:
+    go_mod, sums = (component.wrapper / "go.mod").read_text(), (component.wrapper / "go.sum").read_text().splitlines()
+    pinned = {tuple(line.split()[:2]) for line in sums if re.fullmatch(r"\S+ \S+ h1:[A-Za-z0-9+/]{43}=", line)}
+    assert len(pinned) == len(sums)
+    replaced = dict(re.findall(r"^(?:replace)?\s*(\S+)(?: v\S+)? => (\S+ \S+)$", go_mod, re.MULTILINE))
+    required = re.findall(r"^(?:require\s|\t)(\S+) (v\S+)(?: // indirect)?$", go_mod, re.MULTILINE)
+    assert required
+    for module, version in required:
+        module, version = replaced.get(module, f"{module} {version}").split()
+        assert {(module, version), (module, f"{version}/go.mod")} <= pinned
+
+
 @pytest.mark.parametrize("component", [c for c in COMPONENTS if c.name not in ("storage-provisioner",)], ids=lambda c: c.label)
 def test_every_wrapper_builds_the_version_it_says(component) -> None:
     assert component.version in (component.wrapper / "go.mod").read_text()

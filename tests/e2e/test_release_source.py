@@ -69,6 +69,16 @@ def test_what_was_used_is_pinned(released: Released) -> None:
     assert f"{DEFAULT.kubernetes}/bin/linux" in pins
 
 
+def test_the_bill_of_materials_has_what_was_pulled(released: Released) -> None:
+    document = released.cluster.run("sbom").json()
+    images = {package["name"]: package for package in document["packages"] if package["SPDXID"].startswith("SPDXRef-container-")}
+    for name, digest in released.digests.items():
+        image = images[f"{released.registry}/{name.rpartition(':')[0]}"]
+        assert f"sha256:{image['checksums'][0]['checksumValue']}" == digest
+    programs = {package["name"] for package in document["packages"] if package["SPDXID"].startswith("SPDXRef-program-")}
+    assert {"kubelet", "kubeadm", "kubectl", "containerd", "runc", "crictl", "bridge", "storage-provisioner"} <= programs
+
+
 def test_nothing_is_left_of_the_downloads(released: Released) -> None:
     assert not list((released.store / "downloads").iterdir())
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from support.minikube import Place
 
+from e2e.conftest import Cluster
 from minikube.artifacts.catalogue import DEFAULT
 from minikube.artifacts.gocomponents import go_components
 from minikube.profiles.paths import store
@@ -87,6 +88,20 @@ def test_debian_packages_are_those_of_the_node_image(document: dict[str, Any], n
     listed = {(package["name"], package["versionInfo"], package["checksums"][0]["checksumValue"]) for package in of_kind(document, "deb")}
     expected = {(item["name"], item["version"], item["sha256"]) for item in json.loads((node_image / "packages.json").read_text())}
     assert listed == expected
+
+
+def test_images_have_the_digests_that_the_cluster_has(document: dict[str, Any], cluster: Cluster) -> None:
+    listed = {f"{package['name']}:{package['versionInfo']}": package for package in of_kind(document, "container")}
+    stored = cluster.ssh("ctr -n k8s.io images ls").splitlines()
+    digests = {words[0]: words[2] for words in (line.split() for line in stored) if len(words) > 3}
+    pods = cluster.get("pods", "-n", "kube-system")["items"]
+    used = {container["image"] for pod in pods for container in pod["spec"]["containers"]}
+    assert used < set(listed)
+    assert {name: digests[name] for name in listed} == {
+        name: f"sha256:{one['checksums'][0]['checksumValue']}" for name, one in listed.items()
+    }
+    parts = {relation["spdxElementId"]: relation["relatedSpdxElement"] for relation in document["relationships"]}
+    assert all(parts[package["SPDXID"]].startswith("SPDXRef-program-") for package in listed.values())
 
 
 def test_go_says_the_same(document: dict[str, Any]) -> None:

@@ -17,29 +17,39 @@ from typing import Any
 
 from minikube import __version__
 from minikube.artifacts import sealing
-from minikube.artifacts.assembly import SUITE, component_recipes
+from minikube.artifacts.assembly import SUITE
 from minikube.artifacts.buildinfo import BuildInfo, Module, read_build_info
 from minikube.artifacts.catalogue import VersionSet
+from minikube.artifacts.clusterparts import ImagePart, Parts, image_parts, parts_of
 from minikube.artifacts.gocomponents import goarch
 from minikube.artifacts.licences import PACKAGES, licence_of, module_source
+from minikube.artifacts.origin import Origin
+from minikube.artifacts.sources import MODULES
 from minikube.artifacts.store import Recipe, Store
 from minikube.output.reason import Reason
 
 _ROOT = "SPDXRef-cluster"
 _UNKNOWN = "NOASSERTION"
-# Made of other entries: the same programs again, in other places.
-_ASSEMBLED = ("node-binaries", "images-", "seed-")
 # What C code brings in beside the modules.
 _STATIC = {"runc": "libseccomp and the C library", "pause": "the C library"}
 
 
-def bill_of_materials(versions: VersionSet) -> dict[str, Any]:
-    """Everything that runs in a cluster of these versions, and in this program."""
+def bill_of_materials(versions: VersionSet, source: str = MODULES, origin: Origin | None = None) -> dict[str, Any]:
+    """Everything that runs in a cluster of these versions from this source, and in this program."""
     bill = _Bill(f"Cluster of Kubernetes {versions.kubernetes}", versions.kubernetes)
     store = Store()
-    for recipe in component_recipes(versions, store):
-        if not recipe.name.startswith(_ASSEMBLED):
-            _component(bill, recipe, versions, store)
+    parts = parts_of(versions, source, origin or Origin(), store)
+    for recipe in parts.recipes:
+        if store.entry(recipe.name, recipe.digest) is None:
+            raise Reason(
+                "HOST_PATH_MISSING",
+                f"{recipe.label} is not in the store, so what it is made of is not known",
+                advice=f"Bring it there: minikube start --download-only --kubernetes-version={versions.kubernetes}",
+            )
+    for recipe in parts.programs:
+        _component(bill, recipe, versions, store)
+    for image in image_parts(parts, store):
+        _image(bill, image, parts, store)
     _this_program(bill)
     return bill.document()
 
@@ -115,13 +125,7 @@ class _Bill:
 
 
 def _component(bill: _Bill, recipe: Recipe, versions: VersionSet, store: Store) -> None:
-    content = store.entry(recipe.name, recipe.digest)
-    if content is None:
-        raise Reason(
-            "HOST_PATH_MISSING",
-            f"{recipe.label} is not in the store, so what it is made of is not known",
-            advice=f"Bring it there: minikube start --download-only --kubernetes-version={versions.kubernetes}",
-        )
+    content = store.path(recipe)
     packages = content / "packages.json"
     if packages.exists():
         _node_image(bill, recipe, packages)
@@ -145,6 +149,25 @@ def _component(bill: _Bill, recipe: Recipe, versions: VersionSet, store: Store) 
                 bill.relate(identifier, "STATIC_LINK", _standard_library(bill, info.go))
             elif path == "pause":
                 bill.relate(identifier, "GENERATED_FROM", _module(bill, Module("k8s.io/kubernetes", versions.kubernetes)))
+
+
+def _image(bill: _Bill, image: ImagePart, parts: Parts, store: Store) -> None:
+    """An image by the digest of its manifest, with the program that was put into it, if it was put there here."""
+    name, _, tag = image.name.rpartition(":")
+    short, registry = name.rpartition("/")[2], name.partition("/")[0]
+    identifier = bill.add(
+        _id("container", name, tag),
+        name=name,
+        version=tag,
+        sha256=image.digest.removeprefix("sha256:"),
+        purl=f"pkg:oci/{short}@{image.digest.replace(':', '%3A')}?arch={goarch()}&repository_url={name}&tag={tag}",
+        comment=f"The checksum is that of its manifest. {f'From {registry}.' if parts.pulled else 'Made here from the programs above.'}",
+    )
+    bill.relate(_ROOT, "CONTAINS", identifier)
+    for recipe in parts.programs:
+        component = "kubernetes" if image.component.startswith("kube-") else image.component
+        if recipe.name.startswith(f"{component}-"):
+            bill.relate(identifier, "CONTAINS", _id("program", recipe.name, component))
 
 
 def _modules(info: BuildInfo) -> Iterator[Module]:

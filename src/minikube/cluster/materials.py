@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from minikube.artifacts import unpinned
 from minikube.artifacts.catalogue import version_set
 from minikube.artifacts.sbom import bill_of_materials
+from minikube.cluster.mirrors import origin_of
 from minikube.profiles import profile as profile_files
 
 
 def bill(profile: str, version: str) -> dict[str, Any]:
     """The bill of materials of a Kubernetes version; of the profile's own if none is named."""
     config = None if version else profile_files.load(profile)
-    return bill_of_materials(version_set(config.KubernetesConfig.KubernetesVersion if config else version))
+    if config is None:
+        return bill_of_materials(unpinned.recorded(version) or version_set(version))
+    version = config.KubernetesConfig.KubernetesVersion
+    return bill_of_materials(unpinned.recorded(version) or version_set(version), config.ComponentSource, origin_of(config))
