@@ -13,8 +13,11 @@ import pytest
 from support.minikube import Answer, Place
 
 from minikube.artifacts import catalogue
+from minikube.artifacts.origin import Origin
+from minikube.artifacts.sources import recipes_of
 from minikube.artifacts.store import Store
 from minikube.artifacts.storeusage import bulk, freed, names_needed
+from minikube.profiles.clusterconfig import encode, new_cluster_config
 
 
 class World:
@@ -70,7 +73,7 @@ def test_what_a_machine_uses_stays_and_the_rest_goes(world: World) -> None:
 
 
 def test_what_the_next_start_needs_goes_only_with_all(world: World) -> None:
-    wanted = names_needed(catalogue.DEFAULT, Store(world.store))
+    wanted = names_needed(recipes_of(catalogue.DEFAULT, Origin(), "modules", Store(world.store)))
     assert len(wanted) > 8
     for name in wanted:
         world.entry(name)
@@ -78,6 +81,24 @@ def test_what_the_next_start_needs_goes_only_with_all(world: World) -> None:
     assert world.entries() == wanted
     assert world.prune("--yes", "--all").code == 0
     assert world.entries() == set()
+
+
+def test_what_a_cluster_from_releases_needs_stays_also_while_it_has_no_machine(world: World) -> None:
+    origin = Origin(image_repository="registry.example/mirror")
+    theirs = names_needed(recipes_of(catalogue.DEFAULT, origin, "release", Store(world.store)))
+    others = names_needed(recipes_of(catalogue.DEFAULT, Origin(), "release", Store(world.store))) - theirs
+    assert any(name.startswith("release-image-") for name in others)
+    for name in theirs | others:
+        world.entry(name)
+    config = new_cluster_config("lab")
+    config.ComponentSource = "release"
+    config.KubernetesConfig.KubernetesVersion = catalogue.DEFAULT.kubernetes
+    config.KubernetesConfig.ImageRepository = origin.image_repository
+    file = world.place.home / "profiles/lab/config.json"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(encode(config))
+    assert world.prune("--yes", "--all").code == 0
+    assert world.entries() == theirs
 
 
 def test_what_a_running_process_stands_on_stays_whichever_home_it_is_of(world: World) -> None:
@@ -116,7 +137,7 @@ def test_compiled_packages_stay_while_something_has_to_be_built(world: World) ->
     (world.store / "go/mod/read-only").chmod(0o555)
     assert "the build of what is missing" in world.prune("--yes").stdout
     assert (world.store / "go/build").exists()
-    for name in names_needed(catalogue.DEFAULT, Store(world.store)):
+    for name in names_needed(recipes_of(catalogue.DEFAULT, Origin(), "modules", Store(world.store))):
         world.entry(name)
     assert world.prune("--yes").code == 0
     assert not (world.store / "go/build").exists()

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from minikube.artifacts.assembly import missing_components, node_image_recipe, provide_components, write_image_archive
+from minikube.artifacts.assembly import component_recipes, node_image_recipe, provide_components, write_image_archive
 from minikube.artifacts.catalogue import VersionSet
 from minikube.artifacts.components import Components
 from minikube.artifacts.endpoints import kubernetes_binary
@@ -87,10 +87,15 @@ def write_images(versions: VersionSet, source: str, origin: Origin, path: Path, 
 
 def missing(versions: VersionSet, origin: Origin, source: str, store: Store) -> list[Recipe]:
     """What a source would have to make first."""
+    return missing_recipes(recipes_of(versions, origin, source, store), store)
+
+
+def recipes_of(versions: VersionSet, origin: Origin, source: str, store: Store) -> list[Recipe]:
+    """What a start with components from a source looks for in the store."""
     if source == RELEASE:
         image = node_image_recipe()
-        return missing_recipes((image, *Releases(versions, store, origin, image).recipes), store)
-    return missing_components(versions, store.root, repository=origin.image_repository)
+        return [image, *Releases(versions, store, origin, image).recipes]
+    return component_recipes(versions, store, repository=origin.image_repository)
 
 
 def answers(url: str, store: Store, *, seconds: float = _PROBE_SECONDS) -> bool:

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from minikube.artifacts.catalogue import VersionSet
 from minikube.artifacts.store import Recipe, Store, remove_tree
 
 _BLOCK = 512  # what st_blocks counts
@@ -62,8 +61,8 @@ def freed(bulks: Iterable[Bulk]) -> int:
     return sum(size for key, (size, links) in facts.items() if seen[key] >= links)
 
 
-def names_needed(versions: VersionSet, store: Store) -> set[str]:
-    """The entries that a start with these versions looks for, and those they are made of."""
+def names_needed(recipes: Iterable[Recipe]) -> set[str]:
+    """The entries of these recipes, and those they are made of."""
     found: set[str] = set()
 
     def add(recipe: Recipe) -> None:
@@ -72,9 +71,7 @@ def names_needed(versions: VersionSet, store: Store) -> set[str]:
             for need in recipe.needs:
                 add(need)
 
-    from minikube.artifacts.assembly import component_recipes
-
-    for recipe in component_recipes(versions, store):
+    for recipe in recipes:
         add(recipe)
     return found
 

@@ -10,10 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from minikube.artifacts import catalogue, storeusage, unpinned
+from minikube.artifacts import catalogue, sources, storeusage, unpinned
+from minikube.artifacts.origin import Origin
 from minikube.artifacts.store import Store, remove_tree
 from minikube.artifacts.storeusage import Bulk, Busy
 from minikube.cluster import imagecache
+from minikube.cluster.mirrors import origin_of
 from minikube.output.reason import Reason
 from minikube.output.report import Report
 from minikube.profiles import profile as profile_files
@@ -61,7 +63,7 @@ def prune(items: Sequence[Item], report: Report) -> int:
 def _entries(store: Store, *, everything: bool) -> Iterator[Item]:
     users = _users(store)
     running = storeusage.names_in_use(store)
-    usual = set() if everything else storeusage.names_needed(catalogue.DEFAULT, store)
+    usual = set() if everything else _next_start(store)
     for entry in sorted((store.root / "entries").glob("*")):
         needed = [f"cluster {profile}" for profile, names in users.items() if entry.name in names]
         if entry.name in running and not needed:
@@ -85,7 +87,9 @@ def _users(store: Store) -> dict[str, set[str]]:
         if profile.config is not None:
             version = profile.config.KubernetesConfig.KubernetesVersion
             with contextlib.suppress(Reason):  # a version that is in the catalogue no more
-                found |= storeusage.names_needed(unpinned.recorded(version) or catalogue.version_set(version), store)
+                versions = unpinned.recorded(version) or catalogue.version_set(version)
+                recipes = sources.recipes_of(versions, origin_of(profile.config), profile.config.ComponentSource, store)
+                found |= storeusage.names_needed(recipes)
         users[profile.name] = found
     for machine in (home() / "machines").glob("*"):
         found = users.setdefault(machine.name, set())
@@ -95,9 +99,18 @@ def _users(store: Store) -> dict[str, set[str]]:
     return users
 
 
+def _next_start(store: Store) -> set[str]:
+    """The entries that a start of a new cluster takes: of the source that has everything, else of the one that will be made of them."""
+    default, public = catalogue.DEFAULT, Origin()
+    complete = [source for source in (sources.MODULES, sources.RELEASE) if not sources.missing(default, public, source, store)]
+    return storeusage.names_needed(
+        recipe for source in complete or [sources.MODULES] for recipe in sources.recipes_of(default, public, source, store)
+    )
+
+
 def _rest_of_store(store: Store, *, everything: bool) -> Iterator[Item]:
     root = store.root
-    missing = storeusage.names_needed(catalogue.DEFAULT, store) - {p.name for p in root.glob("entries/*")}
+    missing = _next_start(store) - {p.name for p in root.glob("entries/*")}
     going_on = ("a build that goes on just now",) if storeusage.is_building(store) else ()
     builds = going_on or (("the build of what is missing",) if missing else ())
     places: list[tuple[str, Path, tuple[str, ...]]] = [
