@@ -19,14 +19,17 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 from support.authority import Authority
-from support.registryserver import INDEX, MANIFEST, Pusher, registry_server
+from support.registryserver import INDEX, MANIFEST, Pusher, htpasswd, registry_server
 
-from minikube.artifacts import imagereference
+from minikube.artifacts import imagereference, remoteimages
 from minikube.artifacts.download import Downloads
+from minikube.artifacts.imagearchive import opened
 from minikube.artifacts.imagereference import Reference
 from minikube.artifacts.layoutarchive import write_layouts
 from minikube.artifacts.oci import Entry, Image, image_ids, write_archive
+from minikube.artifacts.origin import Origin
 from minikube.artifacts.registry import Registry
+from minikube.artifacts.registrylogin import credentials
 from minikube.artifacts.web import Patience, Web
 from minikube.output.progress import silent
 from minikube.output.reason import Reason
@@ -166,6 +169,73 @@ class TestAuthority:
         login = {"auths": {guarded: {"auth": base64.b64encode(b"me:secret").decode()}}}
         (tmp_path / "config.json").write_text(json.dumps(login))
         client(tmp_path).pull(reference(guarded, "team/private:1"), tmp_path / "third", "amd64")
+
+
+class TestLogins:
+    """A registry that wants a name and a password, and the places where users have theirs."""
+
+    @pytest.fixture
+    def guarded(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+        for name in ("DOCKER_CONFIG", "XDG_RUNTIME_DIR"):
+            monkeypatch.setenv(name, str(tmp_path / name))
+        monkeypatch.setenv("MINIKUBE_STORE", str(tmp_path / "store"))
+        monkeypatch.delenv("REGISTRY_AUTH_FILE", raising=False)
+        with registry_server(tmp_path / "registry") as host:
+            Pusher(host).layout(layout(tmp_path, "x/team/app:1", "amd64"))
+        with registry_server(tmp_path / "registry", auth=htpasswd(tmp_path)) as host:
+            yield host
+
+    def keep(self, file: Path, content: dict[str, Any]) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(content))
+
+    @pytest.mark.parametrize("place", ["DOCKER_CONFIG/config.json", "XDG_RUNTIME_DIR/containers/auth.json", "elsewhere.json"])
+    def test_where_they_are_kept(self, tmp_path: Path, guarded: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("REGISTRY_AUTH_FILE", str(tmp_path / "elsewhere.json"))
+        with pytest.raises(Reason) as caught:
+            client(tmp_path).describe(reference(guarded, "team/app:1"), "amd64")
+        assert caught.value.id == "INET_NOT_ALLOWED"
+        self.keep(tmp_path / place, {"auths": {guarded: {"auth": base64.b64encode(b"me:secret").decode()}}})
+        client(tmp_path).describe(reference(guarded, "team/app:1"), "amd64")
+
+    def test_a_program_has_them(self, tmp_path: Path, guarded: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        program = tmp_path / "bin/docker-credential-test"
+        program.parent.mkdir()
+        program.write_text(f'#!/bin/sh\nread -r host\n[ "$host" = {guarded} ] && echo \'{{"Username": "me", "Secret": "secret"}}\'\n')
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+        for content in ({"credsStore": "test"}, {"credHelpers": {guarded: "test"}}):
+            self.keep(tmp_path / "DOCKER_CONFIG/config.json", content)
+            client(tmp_path).describe(reference(guarded, "team/app:1"), "amd64")
+        assert credentials("other.example") == ""
+
+    def test_a_mirror_is_not_told_what_docker_hub_may_know(self, tmp_path: Path, guarded: str) -> None:
+        login = {"auth": base64.b64encode(b"me:secret").decode()}
+        self.keep(tmp_path / "DOCKER_CONFIG/config.json", {"auths": {"https://index.docker.io/v1/": login}})
+        assert credentials("docker.io") == login["auth"]
+        mirrored = client(tmp_path, mirrors=[f"http://{guarded}"])
+        with pytest.raises(Reason) as caught:
+            mirrored._manifest(mirrored.endpoints("docker.io")[0], imagereference.parse("team/app:1"), "amd64")
+        assert caught.value.id == "INET_NOT_ALLOWED"
+
+    def test_a_whole_image_becomes_an_archive(self, tmp_path: Path, guarded: str) -> None:
+        self.keep(tmp_path / "DOCKER_CONFIG/config.json", {"auths": {guarded: {"username": "me", "password": "secret"}}})
+        name = f"{guarded}/team/app:1"
+        remoteimages.write_archive(name, tmp_path / "image.tar", Origin(), silent())
+        with opened(tmp_path / "image.tar") as (image,):
+            assert image.names == (name,)
+            assert [layer.piece is None for layer in image.layers] == [False]
+        assert not list((tmp_path / "store/downloads").iterdir())
+
+    def test_only_what_is_asked_for_is_fetched(self, tmp_path: Path, guarded: str) -> None:
+        self.keep(tmp_path / "DOCKER_CONFIG/config.json", {"auths": {guarded: {"username": "me", "password": "secret"}}})
+        with remoteimages.looked_up(f"{guarded}/team/app:1", Origin(), silent()) as remote:
+            (layer,) = remote.image.layers
+            assert layer.piece
+            remote.fetch(())
+            assert not Path(layer.piece.path).exists()
+            remote.fetch([layer.digest])
+            assert Path(layer.piece.path).stat().st_size == layer.size
 
 
 def _base64(data: bytes) -> str:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
+from support.registryserver import Pusher, registry_server
 from support.smallbundle import key_pair, make
 
-from minikube.artifacts import sshsig
+from minikube.artifacts import bundlewriter, sshsig
 from minikube.artifacts.bundleformat import NAMESPACE
 from minikube.artifacts.catalogue import DEFAULT, version_set
+from minikube.artifacts.oci import Entry, Image, write_archive
 from minikube.cli.startflags import START_FLAGS
 from minikube.cluster import bundles
 from minikube.output.progress import silent
 from minikube.output.reason import Reason
+from minikube.output.report import Report
 from minikube.profiles.settings import Settings
 
 
@@ -84,3 +88,23 @@ def test_the_signature_can_be_checked_without_this_program(tmp_path: Path) -> No
     (tmp_path / "allowed_signers").write_text(f"alice {(tmp_path / 'key.pub').read_text()}")
     check = "ssh-keygen -Y verify -f allowed_signers -I alice -n minikube-bundle -s manifest.json.sig < manifest.json"
     subprocess.run(["sh", "-c", check], cwd=tmp_path, check=True, capture_output=True)
+
+
+@pytest.mark.build
+def test_an_image_that_only_a_registry_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", str(tmp_path))  # neither docker nor podman
+    made = Image("x/team/app:1", ((Entry("word", content=b"hello"),),))
+    write_archive(tmp_path / "app.tar", [made])
+    with tarfile.open(tmp_path / "app.tar") as packed:
+        packed.extractall(tmp_path / "layout", filter="data")
+    with registry_server(tmp_path / "registry") as host:
+        Pusher(host).layout(tmp_path / "layout")
+        with bundles._archives([f"{host}/team/app:1"], "minikube", Report("bundle create")) as (archive,):
+            assert bundlewriter.image_names(archive) == [f"{host}/team/app:1"]
+        with (
+            pytest.raises(Reason, match="nor in a registry") as caught,
+            bundles._archives([f"{host}/team/no:1"], "minikube", Report("bundle create")),
+        ):
+            pass
+        assert caught.value.id == "HOST_PATH_MISSING"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
-import time
+import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,45 +18,67 @@ from minikube.artifacts.store import Store
 from minikube.output.progress import silent
 
 _SOURCES = Path(__file__).parent / "servers"
+_STORE = Store()  # the machine's, also for tests that have one of their own
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 INDEX = "application/vnd.oci.image.index.v1+json"
+# For half a minute, as it may have to be done in another network.
+_CONNECT = """\
+import socket, sys, time
+for _ in range(600):
+    with socket.socket() as attempt:
+        if attempt.connect_ex((sys.argv[1], int(sys.argv[2]))) == 0:
+            sys.exit()
+    time.sleep(0.05)
+sys.exit(1)
+"""
+
+
+def htpasswd(directory: Path) -> dict[str, Any]:
+    """The configuration of a registry that knows `me` with the password `secret`."""
+    file = directory / "htpasswd"
+    file.write_text("me:$2b$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a\n")
+    return {"htpasswd": {"realm": "test", "path": str(file)}}
 
 
 def provide_registry() -> Path:
     """The program; the first time it takes a minute or two to compile."""
     component = GoComponent("test-registry", "v3.1.2", (Program("minikube.test/registry", "registry"),), wrappers=_SOURCES)
-    store = Store()
-    return store.provide(go_recipe(component, store), silent()) / "registry"
+    return _STORE.provide(go_recipe(component, _STORE), silent()) / "registry"
 
 
 @contextmanager
-def registry_server(directory: Path, *, address: str = "127.0.0.1", auth: dict[str, Any] | None = None) -> Iterator[str]:
-    """Gives `address:port`; what is pushed lives in the directory. `auth` is distribution's own configuration for it."""
+def registry_server(
+    directory: Path,
+    *,
+    host: str = "",
+    enter: Sequence[str] = (),
+    auth: dict[str, Any] | None = None,
+    tls: dict[str, str] | None = None,
+) -> Iterator[str]:
+    """Gives `address:port`; what is pushed lives in the directory. `auth` and `tls` are distribution's own configuration for it.
+
+    `enter` is the way into another network, where `host` says at which address and port it is to listen.
+    """
     program = provide_registry()
-    with socket.socket() as free:
-        free.bind((address, 0))
-        host = f"{address}:{free.getsockname()[1]}"
+    if not host:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            host = f"127.0.0.1:{free.getsockname()[1]}"
     directory.mkdir(parents=True, exist_ok=True)
     configuration = {
         "version": "0.1",
         "log": {"level": "error"},
         "storage": {"filesystem": {"rootdirectory": str(directory / "data")}, "delete": {"enabled": True}},
-        "http": {"addr": host},
+        "http": {"addr": host, **({"tls": tls} if tls else {})},
         **({"auth": auth} if auth else {}),
     }
     (directory / "registry.json").write_text(json.dumps(configuration))  # JSON is YAML
     with (directory / "registry.log").open("wb") as log:
-        process = subprocess.Popen([program, "serve", directory / "registry.json"], stdout=log, stderr=log)
+        process = subprocess.Popen([*enter, program, "serve", directory / "registry.json"], stdout=log, stderr=log)
     try:
-        for _ in range(600):
-            if process.poll() is not None:
-                break
-            with socket.socket() as attempt:
-                if attempt.connect_ex((address, int(host.rpartition(":")[2]))) == 0:
-                    yield host
-                    return
-            time.sleep(0.05)
-        raise AssertionError(f"the registry did not come up: {(directory / 'registry.log').read_text()}")
+        asked = subprocess.run([*enter, sys.executable, "-c", _CONNECT, *host.split(":")], check=False)
+        assert asked.returncode == 0, f"the registry did not come up: {(directory / 'registry.log').read_text()}"
+        yield host
     finally:
         process.terminate()
         process.wait(timeout=30)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
-import os
 import re
 import threading
 from collections.abc import Mapping, Sequence
@@ -18,6 +16,7 @@ from minikube.artifacts.download import Downloads, Wanted
 from minikube.artifacts.endpoints import DOCKER_HUB, DOCKER_HUB_SERVER
 from minikube.artifacts.imagereference import Reference
 from minikube.artifacts.proxies import is_local
+from minikube.artifacts.registrylogin import credentials
 from minikube.artifacts.web import Trouble, Web
 from minikube.output.reason import Reason
 
@@ -47,12 +46,26 @@ class Manifest(NamedTuple):
 
     @property
     def blobs(self) -> list[dict[str, Any]]:
+        """The configuration, then the layers."""
         content = json.loads(self.body)
         return [content["config"], *content["layers"]]
 
     @property
     def size(self) -> int:
         return sum(int(blob["size"]) for blob in self.blobs)
+
+
+class RemoteImage(NamedTuple):
+    """An image as a registry has it, all but its layers."""
+
+    reference: Reference
+    endpoint: Endpoint
+    manifest: Manifest
+    config: bytes
+
+    @property
+    def layers(self) -> list[dict[str, Any]]:
+        return self.manifest.blobs[1:]
 
 
 class Registry:
@@ -77,14 +90,13 @@ class Registry:
 
     def pull(self, reference: Reference, directory: Path, architecture: str, *, name: str = "") -> Manifest:
         """Fill an empty directory with an OCI layout of one image; `name` is what it is called there, if not by its own name."""
-        endpoint, manifest = self.resolve(reference, architecture)
+        image = self.describe(reference, architecture)
+        manifest = image.manifest
         blobs = directory / "blobs" / "sha256"
         blobs.mkdir(parents=True)
-        for blob in {blob["digest"]: blob for blob in manifest.blobs}.values():
-            self._blob(endpoint, reference, blob, directory / "blobs" / blob["digest"].replace(":", "/"))
-        _check_architecture(
-            reference, json.loads((directory / "blobs" / manifest.blobs[0]["digest"].replace(":", "/")).read_bytes()), architecture
-        )
+        for digest in {layer["digest"] for layer in image.layers}:
+            self.fetch(image, digest, directory / "blobs" / digest.replace(":", "/"))
+        (directory / "blobs" / manifest.blobs[0]["digest"].replace(":", "/")).write_bytes(image.config)
         (blobs / manifest.own_digest.partition(":")[2]).write_bytes(manifest.body)
         described = {
             "mediaType": manifest.media_type,
@@ -97,13 +109,32 @@ class Registry:
         (directory / "oci-layout").write_text('{"imageLayoutVersion":"1.0.0"}')
         return manifest
 
+    def describe(self, reference: Reference, architecture: str) -> RemoteImage:
+        """Everything that is to be known of an image before its layers are fetched."""
+        endpoint, manifest = self.resolve(reference, architecture)
+        described = manifest.blobs[0]
+        url = f"{self._base(endpoint)}/v2/{reference.repository}/blobs/{described['digest']}"
+        try:
+            config, _ = self._authorized(endpoint, reference, lambda access: self.web.read(url, headers=access, limit=_LIMIT))
+        except Reason as reason:
+            raise _about_image(reference, endpoint, reason) from reason
+        if _sha256(config) != described["digest"]:
+            raise Reason("INET_BAD_CHECKSUM", f"{endpoint.host} sends a configuration of {reference} that is not the one it should be")
+        _check_architecture(reference, config, architecture)
+        return RemoteImage(reference, endpoint, manifest, config)
+
+    def fetch(self, image: RemoteImage, digest: str, target: Path) -> None:
+        """One layer into a file."""
+        layer = next(layer for layer in image.layers if layer["digest"] == digest)
+        self._blob(image.endpoint, image.reference, layer, target)
+
     def endpoints(self, registry: str) -> list[Endpoint]:
         """The servers to ask for a registry's images, in order."""
         if registry != DOCKER_HUB:
-            return [Endpoint(registry, self._is_insecure(registry))]
+            return [Endpoint(registry, is_insecure(registry, self.insecure))]
         mirrors = [Endpoint(mirror.partition("://")[2] or mirror, mirror.startswith("http://")) for mirror in self.mirrors]
         return [
-            *(Endpoint(one.host.rstrip("/"), one.insecure or self._is_insecure(one.host)) for one in mirrors),
+            *(Endpoint(one.host.rstrip("/"), one.insecure or is_insecure(one.host, self.insecure)) for one in mirrors),
             Endpoint(DOCKER_HUB_SERVER),
         ]
 
@@ -165,7 +196,7 @@ class Registry:
     def _authorize(self, endpoint: Endpoint, reference: Reference, challenge: str) -> str:
         """What to send as Authorization: a token from the place the registry names, or the user's own name and password."""
         scheme, _, rest = challenge.partition(" ")
-        own = _credentials(reference.registry)
+        own = _login(endpoint)
         if scheme.lower() != "bearer":
             return f"Basic {own}" if own else ""
         fields = dict(re.findall(r'(\w+)="([^"]*)"', rest))
@@ -192,16 +223,18 @@ class Registry:
             return trouble.status > 0
         return True
 
-    def _is_insecure(self, host: str) -> bool:
-        name = host.partition("/")[0]
-        bare = name.rpartition(":")[0] or name
-        if is_local(bare) or name in self.insecure or bare in self.insecure:
-            return True
-        try:
-            address = ip_address(bare)
-        except ValueError:
-            return False
-        return any(address in ip_network(entry, strict=False) for entry in self.insecure if "/" in entry and entry[0].isdigit())
+
+def is_insecure(host: str, insecure: Sequence[str]) -> bool:
+    """Whether a registry (or one of its mirrors) need not speak TLS: this machine itself, and whatever `--insecure-registry` names."""
+    name = host.partition("/")[0]
+    bare = name.rpartition(":")[0] or name
+    if is_local(bare) or name in insecure or bare in insecure:
+        return True
+    try:
+        address = ip_address(bare)
+    except ValueError:
+        return False
+    return any(address in ip_network(entry, strict=False) for entry in insecure if "/" in entry and entry[0].isdigit())
 
 
 def _for_architecture(reference: Reference, index: Mapping[str, Any], architecture: str) -> dict[str, Any]:
@@ -214,8 +247,11 @@ def _for_architecture(reference: Reference, index: Mapping[str, Any], architectu
     raise Reason("INET_IMAGE_NOT_FOUND", f"{reference} is not there for linux/{architecture}, only for {', '.join(offered) or 'nothing'}")
 
 
-def _check_architecture(reference: Reference, config: Mapping[str, Any], architecture: str) -> None:
-    found = config.get("architecture", architecture)
+def _check_architecture(reference: Reference, config: bytes, architecture: str) -> None:
+    try:
+        found = json.loads(config).get("architecture", architecture)
+    except (ValueError, AttributeError):
+        raise Reason("INET_IMAGE_NOT_FOUND", f"{reference} is something else than an image of containers") from None
     if found != architecture:
         raise Reason("INET_IMAGE_NOT_FOUND", f"{reference} is there for {found} only, and this machine is {architecture}")
 
@@ -225,21 +261,16 @@ def _about_image(reference: Reference, endpoint: Endpoint, reason: Reason) -> Re
         return Reason(
             "INET_IMAGE_NOT_FOUND", f"{endpoint.host} has no image {reference}", advice="Check its name and tag, and --image-repository."
         )
+    if reason.id == "INET_NOT_ALLOWED":
+        how = "with the login that is known here" if _login(endpoint) else "without a login"
+        advice = f"Log in, or as somebody who may: docker login {endpoint.host} (podman login serves as well)."
+        return Reason("INET_NOT_ALLOWED", f"{endpoint.host} does not give out {reference} {how}", advice=advice)
     return reason
 
 
-def _credentials(registry: str) -> str:
-    """Name and password for a registry, as `docker login` keeps them."""
-    directory = Path(os.environ.get("DOCKER_CONFIG", "") or Path.home() / ".docker")
-    try:
-        known = json.loads((directory / "config.json").read_bytes()).get("auths", {})
-    except (OSError, ValueError):
-        return ""
-    entry = known.get("https://index.docker.io/v1/" if registry == DOCKER_HUB else registry, {})
-    if entry.get("auth"):
-        return str(entry["auth"])
-    name, password = entry.get("username", ""), entry.get("password", "")
-    return base64.b64encode(f"{name}:{password}".encode()).decode() if name else ""
+def _login(endpoint: Endpoint) -> str:
+    """A mirror is somebody else: it gets the login that was made with it, not the one at the registry it mirrors."""
+    return credentials(DOCKER_HUB if endpoint.host == DOCKER_HUB_SERVER else endpoint.host)
 
 
 def _header(headers: Mapping[str, str], name: str) -> str:

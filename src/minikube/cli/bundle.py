@@ -130,8 +130,8 @@ COMMANDS = {
                     Flag(
                         "image",
                         "stringArray",
-                        help="An image of your own, loaded at start: an archive (docker save), or a name that docker, podman or the "
-                        "cluster knows. Repeatable.",
+                        help="An image of your own, loaded at start: an archive (docker save), or a name that docker, podman, the "
+                        "cluster or a registry knows. Repeatable.",
                     ),
                     Flag("output", short="o", help="The file to write. Compressed if its name ends in .gz."),
                     Flag("sign", help="Sign with this SSH private key."),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from minikube import __version__
-from minikube.artifacts import bundlewriter, catalogue, imagedaemons, sshsig
+from minikube.artifacts import bundlewriter, catalogue, imagedaemons, remoteimages, sshsig
 from minikube.artifacts.assembly import component_recipes, missing_components, provide_components
 from minikube.artifacts.bundleformat import IMAGE_FILE, NAMESPACE, Manifest, refuse_foreign
 from minikube.artifacts.bundleimport import Imported, import_bundle
@@ -138,7 +138,7 @@ def start_bundle(settings: Settings) -> StartBundle | None:
 
 @contextlib.contextmanager
 def _archives(images: Sequence[str], profile: str, report: Report) -> Iterator[list[Path]]:
-    """An archive for each image: the file itself, or written from docker, podman or the profile's own cluster."""
+    """An archive for each image: the file itself, or written from docker, podman, the profile's own cluster or a registry."""
     with tempfile.TemporaryDirectory(prefix="minikube-bundle-") as scratch:
         found = []
         for number, image in enumerate(images):
@@ -164,17 +164,29 @@ def _file_name(image: str) -> str:
 
 
 def _save(image: str, archive: Path, profile: str, report: Report) -> None:
+    """From docker or podman, the profile's cluster, or its registry."""
+    tried = []
     try:
         imagedaemons.save(image, archive)
+        return
     except imagedaemons.NoSuchImage as error:
-        try:
-            clusterimages.save(profile, image, str(archive), report)
-        except Reason as reason:
-            raise Reason(
-                "HOST_PATH_MISSING",
-                f"{image} is neither a file nor an image of this machine ({error}), nor is it in a cluster: {reason.message}",
-                advice=f"Write it to a file first: docker save -o image.tar {image}",
-            ) from None
+        tried.append(str(error))
+    try:
+        clusterimages.save(profile, image, str(archive), report)
+        return
+    except Reason as reason:
+        tried.append(reason.message)
+    try:
+        remoteimages.write_archive(image, archive, clusterimages.origin(profile), report.progress)
+        return
+    except Reason as reason:
+        tried.append(reason.message)
+    raise Reason(
+        "HOST_PATH_MISSING",
+        f"{image} is neither a file nor an image of this machine ({tried[0]}), "
+        f"nor is it in a cluster ({tried[1]}), nor in a registry: {tried[2]}",
+        advice=f"Write it to a file first: docker save -o image.tar {image}",
+    )
 
 
 def _verified(bundle: Bundle, trusted: Path | None) -> sshsig.Signer | None:

@@ -6,9 +6,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from minikube.artifacts import imagedaemons
+from minikube.artifacts import imagedaemons, remoteimages
 from minikube.artifacts.imagearchive import machine_architecture
 from minikube.artifacts.imagenames import file_name
+from minikube.artifacts.origin import Origin
 from minikube.cluster import existing, images
 from minikube.cluster.imageloading import load_archive
 from minikube.drivers.base import Node
@@ -41,16 +42,17 @@ def place(image: str) -> Path:
 def add(image_names: Sequence[str], report: Report, *, profiles: Sequence[str]) -> None:
     """Keep images of docker, podman or a registry, and load them into the clusters that run."""
     running = _running(profiles)
+    origin = images.origin(profiles[0]) if profiles else Origin()
     for image in image_names:
-        fetch(image, report, running)
+        fetch(image, report, running, origin)
     userconfig.change(lambda content: content.__setitem__(KEY, {**(content.get(KEY) or {}), **dict.fromkeys(image_names)}))
     for node in running:
         for image in image_names:
             _load(node, image, report)
 
 
-def fetch(image: str, report: Report, nodes: Sequence[Node] = ()) -> None:
-    """Have the image's archive in the cache: from docker or podman, else through a running cluster, which asks the registry."""
+def fetch(image: str, report: Report, nodes: Sequence[Node] = (), origin: Origin | None = None) -> None:
+    """Have the image's archive in the cache: from docker or podman, a cluster that has it, or its registry."""
     target = place(image)
     _make_room(target)
     with tempfile.TemporaryDirectory(prefix=".adding-", dir=directory()) as scratch:
@@ -58,13 +60,8 @@ def fetch(image: str, report: Report, nodes: Sequence[Node] = ()) -> None:
         try:
             imagedaemons.save(image, archive)
         except imagedaemons.NoSuchImage as error:
-            if not nodes:
-                raise Reason(
-                    "MK_CACHE_LOAD",
-                    f"Failed to cache {image}: {error}",
-                    advice="Registries are asked by the cluster: start it first (minikube start).",
-                ) from error
-            images.fetch(nodes[0], image, archive, report)
+            if not any(images.fetch(node, image, archive, report) for node in nodes):
+                _from_registry(image, archive, origin or Origin(), report, elsewhere=str(error))
         archive.replace(target)
 
 
@@ -112,6 +109,19 @@ def save(profile: str, image: str, report: Report, *, daemon: bool, remote: bool
         report.info(f"Saved {image} to {engine}")
     if remote:
         images.push(profile, [image], report)
+
+
+def _from_registry(image: str, archive: Path, origin: Origin, report: Report, *, elsewhere: str) -> None:
+    try:
+        remoteimages.write_archive(image, archive, origin, report.progress)
+    except Reason as reason:
+        if not reason.id.startswith("INET_"):
+            raise
+        raise Reason(
+            "MK_CACHE_LOAD",
+            f"Failed to cache {image}: {reason.message}\nIt is not on this machine either: {elsewhere}",
+            advice=reason.advice,
+        ) from reason
 
 
 def _make_room(target: Path) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,8 +34,7 @@ def load_archive(node: Node, path: Path, progress: Progress, *, label: str = "",
     """Every image of an archive or OCI directory."""
     try:
         with opened(path) as images:
-            kept = images if overwrite else _without_known(node, images)
-            return _load(node, kept, progress, label or str(path)) if kept else Loaded((), 0, 0)
+            return load_images(node, images, progress, label or str(path), overwrite=overwrite)
     except (NotAnImage, ValueError) as error:
         raise Reason(
             "GUEST_IMAGE_LOAD",
@@ -67,17 +66,31 @@ def _without_known(node: Node, images: Sequence[ArchivedImage]) -> list[Archived
     return [image for image in left if image.names]
 
 
-def _load(node: Node, images: Sequence[ArchivedImage], progress: Progress, label: str) -> Loaded:
+def load_images(
+    node: Node,
+    images: Sequence[ArchivedImage],
+    progress: Progress,
+    label: str,
+    *,
+    overwrite: bool = True,
+    fetch: Callable[[Collection[str]], None] = lambda _digests: None,
+) -> Loaded:
+    """Images whose layers may still have to be fetched: only those are that the node does not have."""
+    images = images if overwrite else _without_known(node, images)
+    if not images:
+        return Loaded((), 0, 0)
     names = tuple(name for image in images for name in image.names)
     sizes = {layer.digest: layer.size for image in images for layer in image.layers}
     there = _there(node, images)
     try:
+        fetch(sizes.keys() - there)
         moved = _stream(node, images, there, progress, label)
     except _Refused as refused:
         # What was there a moment ago may have been collected since.
         if not there or "not found" not in str(refused):
             raise _failed(label, str(refused)) from None
         try:
+            fetch(there)
             moved = _stream(node, images, frozenset(), progress, label)
         except _Refused as again:
             raise _failed(label, str(again)) from None

@@ -12,11 +12,15 @@ from pathlib import Path
 
 from minikube.artifacts import imagedaemons
 from minikube.artifacts.imagenames import full_name
-from minikube.cluster import existing
+from minikube.artifacts.origin import Origin
+from minikube.cluster import existing, registryimages
 from minikube.cluster.imageloading import SHOWN_FROM, Loaded, load_archive, said, stored_images
+from minikube.cluster.mirrors import origin_of
 from minikube.drivers.base import Node
 from minikube.output.reason import Reason
 from minikube.output.report import Report
+from minikube.profiles import profile as profile_files
+from minikube.profiles.clusterconfig import new_cluster_config
 from minikube.runtimes import images as runtime
 
 MEGA = 1e6
@@ -31,17 +35,23 @@ def load(profile: str, sources: Sequence[str], report: Report, *, daemon: bool, 
     node = existing.running_node(profile)
     for source in sources:
         if pull:
-            _pull(node, source, "GUEST_IMAGE_LOAD", report)
+            registryimages.pull(node, source, "GUEST_IMAGE_LOAD", origin(profile), report)
         elif not daemon and not remote and _is_file(source):
             tell(report, _load_file(node, source, report, overwrite=overwrite), source)
         else:
             anywhere = not daemon and not remote
-            load_by_name(node, source, report, daemon=daemon or anywhere, remote=remote or anywhere, overwrite=overwrite)
+            _load_by_name(node, source, origin(profile), report, (daemon or anywhere, remote or anywhere), overwrite=overwrite)
 
 
-def load_by_name(node: Node, name: str, report: Report, *, daemon: bool, remote: bool, overwrite: bool) -> None:
-    """From docker or podman of this machine, else the node gets it from its registry."""
+def origin(profile: str) -> Origin:
+    """The registries and mirrors of a cluster."""
+    return origin_of(profile_files.load(profile) or new_cluster_config(profile))
+
+
+def _load_by_name(node: Node, name: str, origin: Origin, report: Report, where: tuple[bool, bool], *, overwrite: bool) -> None:
+    """From docker or podman of this machine, else from its registry."""
     named(name, "GUEST_IMAGE_LOAD")
+    daemon, remote = where
     why = ""
     if daemon:
         with tempfile.TemporaryDirectory(prefix="minikube-image-") as directory:
@@ -56,7 +66,7 @@ def load_by_name(node: Node, name: str, report: Report, *, daemon: bool, remote:
     if not remote:
         raise Reason("GUEST_IMAGE_LOAD", f"Failed to load image {name}: {why}", advice="`minikube image load FILE` takes archives.")
     try:
-        _pull(node, name, "GUEST_IMAGE_LOAD", report)
+        tell(report, registryimages.load(node, name, origin, report, overwrite=overwrite), name)
     except Reason as reason:
         if why:
             reason.message = f"{reason.message}\nIt is not on this machine either: {why}"
@@ -74,17 +84,13 @@ def pull(profile: str, names: Sequence[str], report: Report) -> None:
     """From a registry, by the node itself."""
     node = existing.running_node(profile)
     for name in names:
-        _pull(node, name, "GUEST_IMAGE_PULL", report)
+        registryimages.pull(node, name, "GUEST_IMAGE_PULL", origin(profile), report)
 
 
 def push(profile: str, names: Sequence[str], report: Report) -> None:
     node = existing.running_node(profile)
     for name in names:
-        whole = named(name, "GUEST_IMAGE_PUSH")
-        with report.progress.task(f"pushing {whole}"):
-            answer = node.run(runtime.push_command(whole), timeout=None)
-        if answer.code:
-            raise _not_whole(said(answer.stderr), "GUEST_IMAGE_PUSH", f"Failed to push image {name}")
+        registryimages.push(node, name, origin(profile), report)
 
 
 def remove(profile: str, names: Sequence[str], report: Report) -> None:
@@ -113,11 +119,12 @@ def tag(profile: str, source: str, target: str) -> None:
         raise Reason("GUEST_IMAGE_TAG", f"Failed to tag image: {said(answer.stderr)}")
 
 
-def fetch(node: Node, name: str, target: Path, report: Report) -> None:
-    """An image of the node into a file; what it does not have it gets from the registry first."""
-    if _find(stored_images(node), name) is None:
-        _pull(node, name, "MK_CACHE_LOAD", report)
-    _save(node, name, str(target), report)
+def fetch(node: Node, name: str, target: Path, report: Report) -> bool:
+    """An image of the node into a file; False if it does not have it."""
+    found = _find(stored_images(node), name) is not None
+    if found:
+        _save(node, name, str(target), report)
+    return found
 
 
 def save(profile: str, name: str, target: str, report: Report) -> None:
@@ -154,10 +161,7 @@ def _save(node: Node, name: str, target: str, report: Report) -> None:
 
 def named(text: str, id: str) -> str:
     """The full name; a reason with this id if it is none."""
-    try:
-        return full_name(text)
-    except ValueError as error:
-        raise Reason(id, str(error), advice="Names look like this: registry.example/team/app:1.2") from None
+    return str(registryimages.reference(text, id))
 
 
 def _is_file(source: str) -> bool:
@@ -173,14 +177,6 @@ def _load_file(node: Node, source: str, report: Report, *, overwrite: bool) -> L
         return load_archive(node, Path(stream.name), report.progress, label="stdin", overwrite=overwrite)
 
 
-def _pull(node: Node, name: str, id: str, report: Report) -> None:
-    whole = named(name, id)
-    with report.progress.task(f"pulling {whole}"):
-        answer = node.run(runtime.pull_command(whole), timeout=None)
-    if answer.code:
-        raise Reason(id, f"Failed to pull image {name}: {said(answer.stderr)}")
-
-
 def _require(node: Node, name: str) -> runtime.StoredImage:
     image = _find(stored_images(node), name)
     if image is None:
@@ -192,18 +188,7 @@ def _export(node: Node, image: runtime.StoredImage, name: str, sink: int) -> Non
     known = _tag_of(image, name) or (image.tags or image.digests or (f"sha256:{image.id}",))[0]
     code, errors = node.control.transfer(runtime.export_command(known), sink=sink)
     if code:
-        raise _not_whole(said(errors), "GUEST_IMAGE_SAVE", f"Failed to save image {name}")
-
-
-def _not_whole(why: str, id: str, what: str) -> Reason:
-    """Layers that came with the cluster are kept unpacked only, which is all that running them takes."""
-    if "content digest" not in why or "not found" not in why:
-        return Reason(id, f"{what}: {why}")
-    return Reason(
-        id,
-        f"{what}: it stands on layers that came with the cluster, and the cluster keeps those unpacked only",
-        advice="Take the image from where it was built, or pull it again: minikube image rm, then minikube image pull.",
-    )
+        raise registryimages.not_whole(said(errors), "GUEST_IMAGE_SAVE", f"Failed to save image {name}")
 
 
 def _find(images: Sequence[runtime.StoredImage], text: str) -> runtime.StoredImage | None:
