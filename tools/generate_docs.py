@@ -60,6 +60,8 @@ ENVIRONMENT = {
     "ALL_PROXY": "Likewise.",
     "NO_PROXY": "Hosts to reach without a proxy; for the node, the cluster's own addresses are added.",
     "DOCKER_CONFIG": "Directory of the `config.json` that `docker login` writes: names and passwords of registries. Default: `~/.docker`.",
+    "REGISTRY_AUTH_FILE": "The file that `podman login` writes, if it was told where: names and passwords of registries.",
+    "XDG_RUNTIME_DIR": "Where `podman login` writes otherwise: `containers/auth.json` below it. Default: `/run/user/` and your number.",
     "SSL_CERT_FILE": "Certificates that Go trusts when it fetches modules.",
     "SSL_CERT_DIR": "Likewise, a directory of them.",
     "NETRC": "Where Go finds names and passwords of module proxies.",

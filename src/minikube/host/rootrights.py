@@ -16,7 +16,9 @@ ROOT, SUDO, PASSWORD, NONE = "root", "sudo", "password", ""
 PROMPT = "-p[sudo] password for %p: "
 
 # What a command may need of its caller's environment. sudo itself would drop it; nothing of the rest reaches root.
-_NAMES = frozenset({"HOME", "KUBECONFIG", "XDG_CACHE_HOME", "CHANGE_MINIKUBE_NONE_USER", "TERM", "NO_COLOR", "LANG", "LANGUAGE", "CI"})
+_NAMES = frozenset({"HOME", "KUBECONFIG", "XDG_CACHE_HOME", "CHANGE_MINIKUBE_NONE_USER", "TERM", "NO_COLOR", "LANG", "LANGUAGE", "CI"}) | {
+    *("DOCKER_CONFIG", "DOCKER_HOST", "REGISTRY_AUTH_FILE")
+}
 _PREFIXES = ("MINIKUBE_", "LC_", "GO", "PIP_", "SSL_CERT_", "SUPPRESS_MINIKUBE_")
 _PROXIES = frozenset({"http_proxy", "https_proxy", "no_proxy", "all_proxy", "ftp_proxy"})
 
