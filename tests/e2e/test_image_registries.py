@@ -13,10 +13,10 @@ from typing import NamedTuple
 import pytest
 from support.authority import Authority
 from support.minikube import Answer, Minikube
+from support.nodeimage import fresh_name
 from support.registryserver import htpasswd, registry_server
 from support.world import world
 
-from e2e.conftest import fresh_name
 from minikube.artifacts.imagearchive import opened
 from minikube.artifacts.oci import Entry, Image, write_archive
 from minikube.profiles.paths import store

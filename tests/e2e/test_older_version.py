@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from support import builtversions
 from support.minikube import Minikube, Place
+from support.nodeimage import fresh_name
 from support.waiting import eventually
 
-from e2e.conftest import fresh_name, identity, not_ready
+from e2e.conftest import identity, not_ready
 from minikube.artifacts.catalogue import VERSION_SETS
 
 OLDEST, NEXT = VERSION_SETS[-1], VERSION_SETS[-2]
