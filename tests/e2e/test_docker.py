@@ -90,6 +90,28 @@ def test_docker_sees_nothing_of_a_cluster_and_a_cluster_nothing_of_docker(neighb
     assert "keeper" not in neighbours.cluster.ssh("ctr -n moby containers ls; ps -e -o args")
 
 
+@pytest.mark.parametrize("with_program", [True, False])
+def test_images_of_docker_go_into_a_cluster_and_back(neighbours: Neighbours, with_program: bool) -> None:
+    """By docker's own program, or where that is not installed, by its socket."""
+    docker, host = neighbours.docker, neighbours.cluster.place
+    programs = docker.environment["PATH"] if with_program else "/usr/sbin:/usr/bin:/sbin:/bin"
+    kept = dict(host.environment)
+    host.environment |= {"DOCKER_HOST": docker.environment["DOCKER_HOST"], "PATH": programs}
+    name = f"docker.io/library/busybox:{'program' if with_program else 'socket'}"
+    try:
+        assert "Loaded docker.io/library/busybox:latest" in neighbours.cluster.ok("image", "load", "busybox")
+        neighbours.cluster.ok("image", "tag", "busybox", name)
+        neighbours.cluster.ok("image", "save", "--daemon", name)
+        assert name.rpartition(":")[2] in docker.do("docker", "images", "busybox", "--format", "{{.Tag}}").split()
+        missing = neighbours.cluster.run("image", "load", "--daemon", "nosuch:1")
+        assert (missing.code, "nosuch" in missing.stderr.lower()) == (80, True), missing
+    finally:
+        neighbours.cluster.run("image", "rm", "busybox", name)
+        host.environment.clear()
+        host.environment |= kept
+        docker.do("docker", "rmi", name)
+
+
 def test_what_docker_drops_is_said_with_what_helps(neighbours: Neighbours, far: str) -> None:
     """No rule of ours can undo a drop of another table, and docker's table is not ours to write in: the user is told, and decides."""
     assert not reaches(neighbours.cluster, far)

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 from support.brokenprogram import without_verb
+from support.minikube import Minikube, Place
+from support.podman import make_podman, podman
 
 from e2e.conftest import Cluster
 from minikube.artifacts.imagearchive import opened
@@ -196,6 +198,21 @@ def test_cache(cluster: Cluster, tmp_path: Path) -> None:
     finally:
         cluster.run("cache", "delete", name)
         cluster.run("image", "rm", name)
+
+
+def test_podman(cluster: Cluster, tmp_path: Path) -> None:
+    """An image of podman goes into the cluster, and one of the cluster to podman. docker is not there."""
+    program = make_podman(tmp_path / "podman")
+    podman(program, "load", "--input", str(small_archive(tmp_path)))
+    elsewhere = Minikube(Place(cluster.place.directory), cluster.profile)
+    elsewhere.place.environment |= {"PATH": str(program.parent), "DOCKER_HOST": "unix:///nonexistent"}
+    assert "Loaded docker.io/library/image-test-small:1" in elsewhere.ok("image", "load", "image-test-small:1")
+    try:
+        elsewhere.ok("image", "tag", "image-test-small:1", "image-test-small:2")
+        assert "to podman" in elsewhere.ok("image", "save", "--daemon", "image-test-small:2")
+        assert "docker.io/library/image-test-small:2" in podman(program, "images", "--format", "{{.Repository}}:{{.Tag}}")
+    finally:
+        cluster.run("image", "rm", "image-test-small:1", "image-test-small:2")
 
 
 def small_archive(directory: Path, content: bytes = b"x") -> Path:

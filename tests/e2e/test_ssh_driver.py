@@ -16,6 +16,9 @@ from support.minikube import CLONE, Answer, Minikube, Place, temporary_place
 from support.secondmachine import SecondMachine, second_machine
 from support.waiting import eventually
 
+from minikube.artifacts.imagearchive import opened
+from minikube.artifacts.oci import Entry, Image, write_archive
+
 STORE = "/var/cache/minikube"
 
 
@@ -108,6 +111,19 @@ def test_one_connection_serves_every_command(cluster: Minikube, machine: SecondM
     assert cluster.ssh("cat", input="x" * 2_000_000) == "x" * 2_000_000
     assert "==> kubelet <==" in cluster.ok("logs")
     assert logins() == 1
+
+
+def test_images_go_there_and_back_layer_by_layer(cluster: Minikube, tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(os.urandom(1 << 20) * 4)
+    base = (Entry("large", source=tmp_path / "large"),)
+    for tag, word in (("1", b"first"), ("2", b"second")):
+        write_archive(tmp_path / f"{tag}.tar", [Image(f"docker.io/library/far-app:{tag}", (base, (Entry("word", content=word),)))])
+    assert "(4.2 of 4.2 MB moved)" in cluster.ok("image", "load", str(tmp_path / "1.tar"))
+    assert "(0.0 of 4.2 MB moved)" in cluster.ok("image", "load", str(tmp_path / "2.tar"))
+    cluster.ok("image", "save", "far-app:2", str(tmp_path / "back.tar"))
+    with opened(tmp_path / "back.tar") as (image,), opened(tmp_path / "2.tar") as (sent,):
+        assert image.id == sent.id
+    cluster.ok("image", "rm", "far-app:1", "far-app:2")
 
 
 def test_a_lost_connection_comes_back_with_the_next_command(cluster: Minikube, elsewhere: Place) -> None:
