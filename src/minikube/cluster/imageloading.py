@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import secrets
 import threading
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from minikube.runtimes import images as runtime
 SHOWN_FROM = 16 << 20  # bytes: less is there before anybody wonders
 _MEGA = 1e6
 _PIPE = 1 << 20
+_ARRIVING = "minikube.local/arriving"  # what an image is called until it is whole
 
 
 class Loaded(NamedTuple):
@@ -79,7 +81,7 @@ def load_images(
     images = images if overwrite else _without_known(node, images)
     if not images:
         return Loaded((), 0, 0)
-    names = tuple(name for image in images for name in image.names)
+    names = tuple(_names(images))
     sizes = {layer.digest: layer.size for image in images for layer in image.layers}
     there = _there(node, images)
     try:
@@ -114,13 +116,19 @@ def _there(node: Node, images: Sequence[ArchivedImage]) -> frozenset[str]:
     return frozenset(there - needed)
 
 
+def _names(images: Sequence[ArchivedImage]) -> list[str]:
+    return list(dict.fromkeys(name for image in images for name in image.names))
+
+
 class _Refused(Exception):
     """The node did not take the images; its words."""
 
 
 def _stream(node: Node, images: Sequence[ArchivedImage], there: frozenset[str], progress: Progress, label: str) -> int:
     total = sum({layer.digest: layer.size for image in images for layer in image.layers if layer.digest not in there}.values())
-    names = [name for image in images for name in image.names]
+    names = {f"{_ARRIVING}:{number}-{secrets.token_hex(4)}": name for number, name in enumerate(_names(images))}
+    called = {name: arriving for arriving, name in names.items()}
+    arriving = [image._replace(names=tuple(called[name] for name in image.names)) for image in images]
     source, sink = os.pipe()
     with contextlib.suppress(OSError):  # a user may have only so much in pipes
         fcntl.fcntl(sink, fcntl.F_SETPIPE_SZ, _PIPE)
@@ -138,7 +146,7 @@ def _stream(node: Node, images: Sequence[ArchivedImage], there: frozenset[str], 
 
     def fill() -> None:
         try:
-            imagestream.write(sink, images, without=there, moved=count)
+            imagestream.write(sink, arriving, without=there, moved=count)
         except BrokenPipeError:
             pass  # the other end says why
         except (OSError, EOFError) as error:

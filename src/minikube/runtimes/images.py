@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 _CTR = ("ctr", "--namespace", "k8s.io")
@@ -17,18 +17,24 @@ INVENTORY = (
     "-c",
     f"{' '.join(_CTR)} content ls --quiet && echo && {' '.join(_CTR)} snapshots --snapshotter overlayfs ls",
 )
-# --local: containerd's transfer service takes more than twice as long. The label is the CRI's, which would write it later, with an fsync.
-# The CRI hears of an import a moment later; whoever loads an image wants to use it at once.
+# --local: containerd's transfer service takes more than twice as long, but names an image only once it is unpacked. So an image arrives
+# under a name that nobody uses, and gets its own when it is whole. The CRI hears of that a moment later; whoever loads an image wants to
+# use it at once.
 _IMPORT = """\
-ctr --namespace k8s.io images import --local --snapshotter overlayfs --label io.cri-containerd.image=managed - >&2 || exit
-for name do
+ctr --namespace k8s.io images import --local --snapshotter overlayfs - >&2
+code=$?
+for pair do
+  arrived=${pair%%=*} name=${pair#*=}
+  [ $code -ne 0 ] || ctr --namespace k8s.io images tag --local --force "$arrived" "$name" >&2 || code=$?
+  ctr --namespace k8s.io images rm "$arrived" > /dev/null 2>&1
   tries=0
-  until crictl --timeout 20s inspecti --quiet "$name" > /dev/null 2>&1; do
+  until [ $code -ne 0 ] || crictl --timeout 20s inspecti --quiet "$name" > /dev/null 2>&1; do
     tries=$((tries + 1))
-    [ $tries -lt 100 ] || { echo "the runtime does not show $name" >&2; exit 1; }
+    [ $tries -lt 100 ] || { echo "the runtime does not show $name" >&2; code=1; }
     sleep 0.05
   done
 done
+exit $code
 """
 _PUSH = """\
 umask 077
@@ -80,9 +86,9 @@ def chain_ids(diff_ids: Sequence[str]) -> list[str]:
     return chain
 
 
-def import_command(names: Sequence[str]) -> list[str]:
-    """Reads an archive from stdin; ends when the CRI knows every name."""
-    return ["/bin/sh", "-c", _IMPORT, "sh", *names]
+def import_command(names: Mapping[str, str]) -> list[str]:
+    """Reads an archive from stdin, with names that stand for others; ends when the CRI knows those."""
+    return ["/bin/sh", "-c", _IMPORT, "sh", *(f"{arriving}={name}" for arriving, name in names.items())]
 
 
 def export_command(name: str) -> list[str]:
