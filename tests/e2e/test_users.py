@@ -15,7 +15,6 @@ import pytest
 from support.host import processes
 from support.minikube import Answer, Minikube, read_until
 from support.people import Somebody, people
-from support.smallbundle import make
 from support.waiting import eventually
 
 SECRET = "swordfish-7351"  # in an address of a proxy, which may hold a password
@@ -113,34 +112,6 @@ def test_files_go_in_and_out_as_the_user(host: Host) -> None:
 def test_every_file_is_the_users(host: Host) -> None:
     assert host.not_the_users() == []
     assert host.dev.kubeconfig.stat().st_uid == host.dev.uid
-
-
-def test_bundles_of_people_who_are_not_root(host: Host) -> None:
-    """Importing makes what becomes the root of nodes: it takes root rights, from sudo; looking into a bundle takes none."""
-    bundle = make(host.dev.directory)
-    (host.dev.directory / "made-in").rename(host.dev.directory.parent / "made-in")
-    os.chown(bundle, host.dev.uid, host.dev.uid)
-    inside = f"{host.dev.inside}/{bundle.name}"
-    own = {"MINIKUBE_STORE": f"{host.dev.inside}/.cache/minikube"}
-    for somebody in (host.dev, host.guest):
-        looked = somebody.run("bundle", "inspect", inside if somebody is host.dev else "/nonexistent")
-        assert "Traceback" not in looked.stderr
-    kept = dict(host.dev.environment)
-    host.dev.environment |= own
-    try:
-        answer = host.dev.run("bundle", "import", inside)
-        assert (answer.code, "2 components were imported" in answer.stdout) == (0, True), answer
-        assert "0 components were imported" in host.dev.run("bundle", "import", inside).stdout
-        assert {path.name.rpartition("-")[0] for path in (host.dev.directory / ".cache/minikube/entries").iterdir()} >= {
-            "program",
-            "laid-out",
-        }
-    finally:
-        host.dev.environment.clear()
-        host.dev.environment |= kept
-    refused = host.guest.run("bundle", "create", "-o", f"{host.guest.inside}/lab.tar")
-    assert (refused.code, "DRV_NEEDS_ROOT" in refused.stderr) == (57, True), refused
-    assert not list(host.guest.directory.glob("lab.tar*"))
 
 
 def test_secrets_are_for_the_user_alone(host: Host) -> None:
