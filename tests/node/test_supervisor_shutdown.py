@@ -81,6 +81,25 @@ def test_the_database_is_told_when_its_users_have_ended(node: SupervisedNode, tm
     assert node.lines("record") == ["server", "database", "containerd"]
 
 
+def test_who_dawdles_and_has_nothing_to_lose_is_not_waited_for(node: SupervisedNode, tmp_path: Path) -> None:
+    record = tmp_path / "record"
+    (tmp_path / "dawdler").symlink_to("/bin/sh")
+    deaf = f"trap '' TERM; echo $$ > {tmp_path}/dawdler.own; while :; do sleep 0.1; done"
+    node.start(
+        [{"name": "containerd", "argv": witness("containerd", record)}],
+        setup=[orphan(tmp_path / "dawdler.pid", str(tmp_path / "dawdler"), "-c", deaf)],
+        drain_before=["containerd"],
+        drain_timeout=1000.0,
+        shutdown_timeout=1000.0,
+        drain_briefly=["dawdler"],
+    )
+    until((tmp_path / "record.containerd").exists)
+    pid = int(until(lambda: node.lines("dawdler.own"))[0])
+    assert node.control.shutdown(30)
+    assert not alive(pid)
+    assert node.lines("record") == ["containerd"]
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGPWR])
 def test_a_signal_shuts_down(node: SupervisedNode, number: signal.Signals) -> None:
     node.start([{"name": "daemon", "argv": ["sleep", "1000"]}])

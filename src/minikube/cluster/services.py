@@ -87,6 +87,8 @@ def metadata(
         # Containers end before the runtime that holds them; etcd after its clients: it closes cleanly only once nobody asks any more.
         "drain_before": ["containerd"],
         "drain_last": ["etcd"],
+        # It would wait for more than a second, for connections to itself. What it knows is in etcd.
+        "drain_briefly": ["kube-apiserver"],
         "unhurried": UNHURRIED,
     }
 

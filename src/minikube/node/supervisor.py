@@ -23,6 +23,7 @@ The metadata file; only `name` and a service's `name` and `argv` have no default
   drain_before       []: before these services (the container runtime) are stopped, containers get SIGTERM ...
   drain_timeout      5.0: ... and this many seconds to end
   drain_last         []: names of processes (the database) that are told only when all others have ended, and get two seconds more
+  drain_briefly      []: names of processes (the API server, who has nothing to lose but time) that are ended after 0.4 s of those
   unhurried          []: names of processes whose timers may be up to 50 ms late once they run; late timers ring together, and a process
                      that has dozens of them (every Kubernetes component) sleeps between
 
@@ -60,6 +61,7 @@ STEADY_AFTER = 30.0
 REQUEST_LIMIT, REQUEST_TIMEOUT, CONNECTION_LIMIT = 1 << 20, 5.0, 100
 HANGUP_GRACE = 2.0
 SWEEP_EVERY = 0.03
+BRIEFLY = 0.4
 SLACK_EVERY, SLACK_NANOSECONDS = 15.0, b"50000000"
 # They reap and hold containers: they end after them, not with them.
 CONTAINER_KEEPERS = ("containerd-shim", "conmon", "pause")
@@ -67,7 +69,9 @@ SHUTDOWN_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGPWR)
 
 NODE: dict[str, Any] = {"name": "", "hostname": "", "control_socket": "/run/minikube/control.sock", "log_directory": "/var/log/minikube"}
 NODE |= {"log_limit": 10 << 20, "setup": [], "services": [], "restart": {}}
-NODE |= {"shutdown_timeout": 10.0, "drain_before": [], "drain_timeout": 5.0, "drain_last": [], "unhurried": []}
+NODE |= {"shutdown_timeout": 10.0, "drain_before": [], "drain_timeout": 5.0, "drain_last": [], "drain_briefly": []}
+NODE |= {"unhurried": []}
+TEXTS = ("argv", "after", "env", "drain_before", "drain_last", "drain_briefly", "unhurried")
 RESTART: dict[str, Any] = {"first": 0.2, "longest": 10.0}
 SETUP: dict[str, Any] = {"argv": [], "input": ""}
 SERVICE: dict[str, Any] = {"name": "", "argv": [], "env": {}, "after": [], "kind": "daemon", "ready": None, "autostart": True}
@@ -105,7 +109,7 @@ def _with_defaults(given: object, defaults: Mapping[str, Any]) -> dict[str, Any]
     for key, value in given.items():
         default = defaults[key]
         fits = default is None or isinstance(value, int | float if isinstance(default, float) else type(default))
-        if not fits or (key in ("argv", "after", "env", "drain_before", "drain_last", "unhurried") and not _all_strings(value)):
+        if not fits or (key in TEXTS and not _all_strings(value)):
             raise ValueError(f"{key} cannot be {value!r:.200}")
     if "argv" in defaults and not given.get("argv"):
         raise ValueError(f"argv is missing: {given!r:.200}")
@@ -343,19 +347,22 @@ class Sweep:
     """Ends processes that are no services: SIGTERM, then SIGKILL at `until`; those named in `last` after all others. Over two seconds
     later in any case."""
 
-    def __init__(self, supervisor: Supervisor, until: float, *, spare: tuple[str, ...], last: Sequence[str] = ()) -> None:
-        self.supervisor, self.until, self.spare, self.last = supervisor, until, spare, last
-        self.told: set[int] = set()
+    def __init__(
+        self, supervisor: Supervisor, until: float, *, spare: tuple[str, ...], last: Sequence[str] = (), briefly: Sequence[str] = ()
+    ) -> None:
+        self.supervisor, self.until, self.spare, self.last, self.briefly = supervisor, until, spare, last, briefly
+        self.told: dict[int, float] = {}
         self.over = False
 
     def advance(self, now: float) -> float:
         found = list(self._strangers())
         first = [stranger for stranger in found if stranger[2] not in self.last]
-        for pid, catches, _ in first or found:
-            if now >= self.until and first:
+        for pid, catches, name in first or found:
+            hasty = name in self.briefly and now >= self.told.get(pid, now) + BRIEFLY
+            if hasty or (now >= self.until and first):
                 kill(os.kill, pid, signal.SIGKILL)
             elif pid not in self.told:
-                self.told.add(pid)
+                self.told[pid] = now
                 kill(os.kill, pid, signal.SIGTERM if catches else signal.SIGKILL)
         self.over = not found or now >= self.until + 2.0
         return now + SWEEP_EVERY
@@ -749,7 +756,8 @@ class Supervisor:
             if service.name in self.metadata["drain_before"] and service.state != "stopping":
                 if self.drain is None:
                     until = min(now + self.metadata["drain_timeout"], self.deadline)
-                    self.drain = Sweep(self, until, spare=CONTAINER_KEEPERS, last=self.metadata["drain_last"])
+                    last, briefly = self.metadata["drain_last"], self.metadata["drain_briefly"]
+                    self.drain = Sweep(self, until, spare=CONTAINER_KEEPERS, last=last, briefly=briefly)
                 if not self.drain.over:
                     due = self.drain.advance(now)
                     continue
