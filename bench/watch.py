@@ -9,25 +9,10 @@ from pathlib import Path
 from minikube.drivers.native.driver import NativeDriver
 from minikube.host import cgroups
 from minikube.kubernetes.api import Api, ApiError, ApiUnreachable
+from minikube.node import askdns
 from minikube.output.reason import Reason
 
-# Run in the node: ask the cluster's DNS for the API's name until it answers, fifty times a second.
-ASK_DNS = """
-import socket, struct, sys, time
-name = b"".join(bytes([len(part)]) + part for part in b"kubernetes.default.svc.cluster.local".split(b"."))
-query = struct.pack(">HHHHHH", 7, 0x100, 1, 0, 0, 0) + name + b"\\0\\0\\1\\0\\1"
-end = time.time() + float(sys.argv[1])
-while time.time() < end:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
-        asker.settimeout(0.1)
-        try:
-            asker.sendto(query, ("10.96.0.10", 53))
-            if struct.unpack(">H", asker.recv(512)[6:8])[0]:
-                print(time.time())
-                break
-        except OSError:
-            time.sleep(0.02)
-"""
+NAME = "kubernetes.default.svc.cluster.local"
 
 
 class Watch:
@@ -53,7 +38,7 @@ class Watch:
         driver = self._when_running()
         while driver and not self.dns and not self._over.is_set():
             try:
-                answer = driver.node().run(["python3", "-I", "-S", "-c", ASK_DNS, "60"], timeout=90)
+                answer = driver.node().run(["python3", "-I", "-S", "-c", Path(askdns.__file__).read_text(), "10.96.0.10", NAME, "60"], timeout=90)
                 self.dns = float(answer.stdout or 0)
                 self.cpu_at_dns = cpu_seconds(driver.layout.cgroup)
             except (Reason, OSError, ValueError):

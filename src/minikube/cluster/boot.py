@@ -42,6 +42,7 @@ from minikube.kubernetes.kubelet import kubelet_command
 from minikube.kubernetes.kubeproxy import kube_proxy_objects
 from minikube.kubernetes.labels import node_labels, rbac_binding
 from minikube.kubernetes.seeding import text_of, transactions
+from minikube.node import askdns
 from minikube.output.reason import Reason
 from minikube.output.report import Report
 from minikube.profiles import profile as profile_files
@@ -50,6 +51,7 @@ from minikube.profiles.paths import home, profile_directory
 from minikube.runtimes.registryhosts import CERTIFICATES, registry_hosts
 
 LOOK_AT_NODE_SECONDS = 5.0  # waiting for the API of a node that has ended would be waiting for nothing
+DNS_PATIENCE_SECONDS = 15
 REGISTERED = "/var/lib/minikube/registered"  # in the node: which configuration the cluster's own objects were made from
 
 
@@ -261,6 +263,15 @@ class Boot:
                 health.wait_rolled_out(api, deadline=self.deadline)
             if wanted.get("system_pods"):
                 health.wait_pods_ready(api, deadline=self.deadline, started_after=self.booted)
+                if self.booted:
+                    self._wait_for_names()
+
+    def _wait_for_names(self) -> None:
+        """The rules that lead to a pod come a moment after it is Ready: whoever looks up a name at once must find it."""
+        name, program = f"kubernetes.default.svc.{self.spec.dns_domain}", Path(askdns.__file__).read_text()
+        asked = self.node.run(["python3", "-I", "-S", "-c", program, self.spec.dns_ip, name, str(DNS_PATIENCE_SECONDS)], timeout=60)
+        if asked.code:
+            self.report.warning("The cluster's DNS does not answer. See what it says with: minikube logs")
 
     def remember(self) -> None:
         """From now on, a start with the same configuration has nothing to create."""
