@@ -38,7 +38,8 @@ class Watch:
         driver = self._when_running()
         while driver and not self.dns and not self._over.is_set():
             try:
-                answer = driver.node().run(["python3", "-I", "-S", "-c", Path(askdns.__file__).read_text(), "10.96.0.10", NAME, "60"], timeout=90)
+                program = Path(askdns.__file__).read_text()
+                answer = driver.node().run(["python3", "-I", "-S", "-c", program, "10.96.0.10", NAME, "60"], timeout=90)
                 self.dns = float(answer.stdout or 0)
                 self.cpu_at_dns = cpu_seconds(driver.layout.cgroup)
             except (Reason, OSError, ValueError):
