@@ -93,7 +93,7 @@ def test_a_paused_control_plane_stands_still_and_says_so(ticking: Cluster) -> No
     assert kubectl.code == 103
     assert "apiserver is paused" in kubectl.stdout
     assert f"minikube unpause -p {ticking.profile}" in kubectl.stdout
-    assert ticking.run("kubectl", "--", "config", "current-context").code == 0
+    assert ticking.run("kubectl", "--", "config", "get-contexts", ticking.profile).code == 0
 
     assert "The API server is paused" in ticking.ok("logs", "-n", "1")
 

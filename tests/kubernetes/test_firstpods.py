@@ -48,6 +48,8 @@ def test_a_deployment_comes_with_its_replica_set_and_pod():
 
 def test_a_daemon_set_comes_with_its_revision_and_pod():
     daemon_set, revision, pod = made_from(DAEMON_SET)
+    assert daemon_set["metadata"]["annotations"] == {"deprecated.daemonset.template.generation": "1"}
+    assert pod["metadata"]["labels"]["pod-template-generation"] == "1"
     assert owner(revision) == owner(pod) == ("DaemonSet", daemon_set["metadata"]["uid"])
     name = "controller-revision-hash"
     assert pod["metadata"]["labels"][name] == revision["metadata"]["labels"][name]

@@ -27,9 +27,11 @@ def with_first_pods(objects: list[Object], *, node_name: str, moment: str) -> li
     for given in objects:
         obj = _identified(given)
         if obj["kind"] == "Deployment":
-            obj["metadata"].setdefault("annotations", {})["deployment.kubernetes.io/revision"] = "1"
+            obj = _annotated(obj, "deployment.kubernetes.io/revision", "1")
             made += [obj, replica_set := _replica_set(obj), _pod_of_replica_set(replica_set, node_name, moment)]
         elif obj["kind"] == "DaemonSet":
+            # Counted from here: a change of the template must not look like the generation that the first pod is of.
+            obj = _annotated(obj, "deprecated.daemonset.template.generation", "1")
             made += [obj, revision := _revision(obj), _pod_of_daemon_set(obj, revision, node_name, moment)]
         elif obj["kind"] == "Pod":
             made.append(obj | _running(obj["spec"], node_name, moment))
@@ -195,6 +197,10 @@ def _account_files() -> Object:
 
 def _identified(obj: Object) -> Object:
     return obj | {"metadata": obj["metadata"] | {"uid": str(uuid.uuid4())}}
+
+
+def _annotated(obj: Object, key: str, value: str) -> Object:
+    return obj | {"metadata": obj["metadata"] | {"annotations": obj["metadata"].get("annotations", {}) | {key: value}}}
 
 
 def _owned(owner: Object, name: str, labels: dict[str, str]) -> Object:

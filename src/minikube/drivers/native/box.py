@@ -9,6 +9,7 @@ import shutil
 import signal
 import time
 from collections.abc import Mapping
+from functools import partial
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -246,7 +247,7 @@ class Box:
             skeleton, target = components.node_image / name, self.layout.state(name)
             marker = target / ".furnished"
             if not marker.exists():
-                shutil.copytree(skeleton, target, symlinks=True, dirs_exist_ok=True)
+                shutil.copytree(skeleton, target, symlinks=True, dirs_exist_ok=True, ignore=partial(_links_made, skeleton, target))
                 marker.touch()
         for name, value in setup.KERNEL_SETTINGS.items():
             setting = self.layout.state(f"{setup.SETTINGS_DIRECTORY}/{name}")
@@ -317,6 +318,12 @@ class Box:
             runc.remove(container)
         _empty(self.layout.cgroup)
         shutil.rmtree(self.layout.runc_state, ignore_errors=True)
+
+
+def _links_made(skeleton: Path, target: Path, directory: str, names: list[str]) -> list[str]:
+    """Links that a start which was killed has made already: files are written again, links cannot be."""
+    place = target / Path(directory).relative_to(skeleton)
+    return [name for name in names if (place / name).is_symlink()]
 
 
 def _require_root(command: str) -> None:
