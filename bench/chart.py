@@ -7,12 +7,12 @@ from html import escape
 
 _WIDTH, _LEFT, _ROW, _BAR = 760, 190, 30, 11
 _COLOURS = ("#326ce5", "#9aa5b1")
-_NOT_SECONDS = ("CPU s", "MB", "MiB", "%")
+_NOT_SECONDS = ("CPU s", "MB", "MiB", "% of a core")
 
 
 def chart(figures: dict[str, dict[str, list[float]]]) -> str:
     """Seconds of every command as bars, those of other programs below ours."""
-    names = [name for name in next(iter(figures.values())) if not name.endswith(_NOT_SECONDS) and "%" not in name]
+    names = [name for name in next(iter(figures.values())) if not name.endswith(_NOT_SECONDS)]
     longest = max(max(found[name]) for found in figures.values() for name in names if name in found)
     scale = (_WIDTH - _LEFT - 70) / longest
     height = 40 + _ROW * len(names) * len(figures)

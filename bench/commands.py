@@ -10,12 +10,11 @@ import argparse
 import json
 import os
 import statistics
-import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.run import CLONE, PROFILE, minikube
+from bench.run import CLONE, OURS, PROFILE, own_home
 
 LAUNCHER = ("-s", "-E", str(CLONE / "src/__main__.py"))  # what the launcher runs
 BARE = "python3 -c pass"
@@ -48,15 +47,11 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=20)
     options.add_argument("--json", type=Path, help="write every single figure there")
     chosen = options.parse_args()
-    with tempfile.TemporaryDirectory(prefix="minikube-bench-") as scratch:
-        os.environ |= {"MINIKUBE_HOME": scratch, "KUBECONFIG": f"{scratch}/kubeconfig"}
-        try:
-            minikube("start", "-p", PROFILE)
-            minikube("profile", PROFILE)
-            kubectl = next(Path(scratch).glob(".minikube/cache/linux/*/*/kubectl"))
-            figures = measure(chosen.rounds, python=sys.executable, kubectl=str(kubectl))
-        finally:
-            minikube("delete", "--all")
+    with own_home() as scratch:
+        OURS.run("start", "-p", PROFILE)
+        OURS.run("profile", PROFILE)
+        kubectl = next(scratch.glob(".minikube/cache/linux/*/*/kubectl"))
+        figures = measure(chosen.rounds, python=sys.executable, kubectl=str(kubectl))
     print(table(figures))
     if chosen.json:
         chosen.json.write_text(json.dumps(figures, indent=2) + "\n")

@@ -11,14 +11,11 @@ import json
 import os
 import re
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.run import CLONE, PROFILE, minikube
+from bench.run import OURS, PROFILE, own_home
 from minikube.artifacts.oci import Entry, Image, write_archive
 
 NAME = "docker.io/library/bench:1"
@@ -31,13 +28,9 @@ def main() -> None:
     options.add_argument("--megabytes", type=int, default=500)
     options.add_argument("--json", type=Path, help="write every single figure there")
     chosen = options.parse_args()
-    with tempfile.TemporaryDirectory(prefix="minikube-bench-") as scratch:
-        os.environ |= {"MINIKUBE_HOME": scratch, "KUBECONFIG": f"{scratch}/kubeconfig"}
-        try:
-            minikube("start", "-p", PROFILE)
-            figures = measure(chosen.rounds, chosen.megabytes, Path(scratch))
-        finally:
-            minikube("delete", "--all")
+    with own_home() as scratch:
+        OURS.run("start", "-p", PROFILE)
+        figures = measure(chosen.rounds, chosen.megabytes, scratch)
     print(table(figures))
     if chosen.json:
         chosen.json.write_text(json.dumps(figures, indent=2) + "\n")
@@ -70,7 +63,7 @@ def files(directory: Path, megabytes: int) -> tuple[Entry, ...]:
 
 def loaded(archive: Path) -> tuple[float, float]:
     began = time.monotonic()
-    said = run("image", "load", "-p", PROFILE, str(archive))
+    said = OURS.said("image", "load", "-p", PROFILE, str(archive))
     seconds = time.monotonic() - began
     found = re.search(r"\(([\d.]+) of", said)
     return seconds, float(found[1]) if found else 0.0
@@ -80,19 +73,12 @@ def imported(archive: Path) -> tuple[float, float]:
     """The quickest way without us: the file as it is, as stdin of ctr in the node."""
     began = time.monotonic()
     with archive.open("rb") as stream:
-        run("ssh", "-p", PROFILE, "--", "ctr -n k8s.io images import -", stdin=stream.fileno())
+        OURS.said("ssh", "-p", PROFILE, "--", "ctr -n k8s.io images import -", stdin=stream.fileno())
     return time.monotonic() - began, archive.stat().st_size / 1e6
 
 
 def ssh(command: str) -> None:
-    run("ssh", "-p", PROFILE, "--", command)
-
-
-def run(*words: str, stdin: int = subprocess.DEVNULL) -> str:
-    done = subprocess.run([sys.executable, CLONE / "src", *words], stdin=stdin, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"minikube {' '.join(words)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
-    return done.stdout
+    OURS.said("ssh", "-p", PROFILE, "--", command)
 
 
 def table(figures: dict[str, list[tuple[float, float]]]) -> str:

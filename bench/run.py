@@ -7,6 +7,7 @@ takes; what only we can see from inside (DNS, CPU, memory, disk) is measured for
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shlex
@@ -15,12 +16,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 CLONE = Path(__file__).parent.parent
 PROFILE = "bench"
-OURS = "minikube"
 
 MEASURES = {
     "start: exit": "new cluster, command to exit with every system pod Ready",
@@ -50,20 +51,22 @@ class Program(NamedTuple):
 
     def run(self, *words: str, show: bool = False) -> float:
         """Seconds it took."""
-        more = self.start_options if words[0] == "start" else ()
         began = time.monotonic()
-        done = subprocess.run([*self.argv, *words, *more], capture_output=True, text=True, check=False)
+        said = self.said(*words)
         took = time.monotonic() - began
-        if done.returncode:
-            raise SystemExit(f"{self.label} {' '.join(words)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
         if show:
-            print(done.stdout)
+            print(said)
         return took
 
+    def said(self, *words: str, stdin: int = subprocess.DEVNULL) -> str:
+        more = self.start_options if words[0] == "start" else ()
+        done = subprocess.run([*self.argv, *words, *more], stdin=stdin, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{self.label} {' '.join(words)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        return done.stdout
 
-def minikube(*words: str, show: bool = False) -> float:
-    """Run the clone's program; seconds it took."""
-    return Program(OURS, (sys.executable, str(CLONE / "src"))).run(*words, show=show)
+
+OURS = Program("minikube", (sys.executable, str(CLONE / "src")))
 
 
 def main() -> None:
@@ -76,7 +79,7 @@ def main() -> None:
     options.add_argument("--against", help="path of another minikube-compatible program to run in turns with ours")
     options.add_argument("--against-start-options", default="", help='what its `start` needs, as in "--driver=none"')
     chosen = options.parse_args()
-    programs = [Program(OURS, (sys.executable, str(CLONE / "src")))]
+    programs = [OURS]
     if chosen.against:
         start_options = tuple(shlex.split(chosen.against_start_options))
         programs.append(Program(f"{Path(chosen.against).name} (other)", (chosen.against,), start_options))
@@ -98,15 +101,22 @@ def main() -> None:
 
 
 def life(program: Program, *, idle: float = 0, show: bool = False) -> dict[str, float]:
-    """One cluster from its first start to its end, in a home of its own."""
+    """One cluster from its first start to its end."""
+    with own_home(program) as scratch:
+        if program == OURS:
+            return _watched_life(program, scratch / ".minikube", idle=idle, show=show)
+        return _life_from_outside(program)
+
+
+@contextlib.contextmanager
+def own_home(program: Program = OURS) -> Iterator[Path]:
+    """A directory in which the program keeps everything, and of which nothing is left afterwards."""
     with tempfile.TemporaryDirectory(prefix="minikube-bench-") as scratch:
         os.environ |= {"MINIKUBE_HOME": scratch, "KUBECONFIG": f"{scratch}/kubeconfig"}
         try:
-            if program.label == OURS:
-                return _watched_life(program, Path(scratch) / ".minikube", idle=idle, show=show)
-            return _life_from_outside(program)
+            yield Path(scratch)
         finally:
-            subprocess.run([*program.argv, "delete", "--all"], capture_output=True, check=False)
+            program.run("delete", "--all")
 
 
 def _life_from_outside(program: Program) -> dict[str, float]:

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import builtversions
+from support.builtversions import cluster_of
 from support.minikube import Minikube, Place
-from support.nodeimage import fresh_name
 from support.waiting import eventually
 
 from e2e.conftest import identity, not_ready
@@ -20,13 +19,8 @@ SETTINGS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "setti
 
 @pytest.fixture(scope="module")
 def oldest(place: Place, node_image: Path) -> Iterator[Minikube]:
-    builtversions.need(OLDEST)
-    cluster = Minikube(place, fresh_name())
-    try:
-        cluster.start(f"--kubernetes-version={OLDEST.kubernetes}")
+    with cluster_of(OLDEST, place) as cluster:
         yield cluster
-    finally:
-        cluster.run("delete")
 
 
 def test_it_works_and_keeps_its_data_over_a_stop(oldest: Minikube) -> None:

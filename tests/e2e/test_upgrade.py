@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import builtversions, manifests
+from support import manifests
+from support.builtversions import cluster_of
 from support.minikube import Minikube, Place
-from support.nodeimage import fresh_name
 from support.testimages import BUSYBOX, build_test_images
 
 from e2e.conftest import identity, not_ready
@@ -20,10 +20,7 @@ BEFORE = version_set("v1.36")
 @pytest.fixture(scope="module")
 def older(place: Place, node_image: Path) -> Iterator[Minikube]:
     """A cluster of the minor version before, with a ConfigMap, a deployment from an image of the user's, and a file in a volume."""
-    builtversions.need(BEFORE)
-    cluster = Minikube(place, fresh_name())
-    try:
-        cluster.start(f"--kubernetes-version={BEFORE.kubernetes}")
+    with cluster_of(BEFORE, place) as cluster:
         archive = build_test_images(place.directory, node_image=node_image)
         cluster.ssh("ctr -n k8s.io images import -", input=archive.read_bytes())
         settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"word": "kept"}}
@@ -32,8 +29,6 @@ def older(place: Place, node_image: Path) -> Iterator[Minikube]:
         cluster.kubectl("wait", "--for=condition=Ready", "pod/keeper", "--timeout=90s")
         cluster.kubectl("rollout", "status", "deployment/web", "--timeout=60s")
         yield cluster
-    finally:
-        cluster.run("delete")
 
 
 def test_everything_is_there_after_an_upgrade_of_a_running_cluster(older: Minikube) -> None:

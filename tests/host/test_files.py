@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from minikube.host.files import write_durably
+from minikube.host.files import read_record, write_durably
 from minikube.output.reason import Reason
 
 
@@ -71,3 +71,10 @@ def test_a_full_disk_is_a_reason_and_keeps_the_old_content(tmp_path: Path) -> No
         assert [path.name for path in tmp_path.iterdir()] == ["file"]
     finally:
         subprocess.run(["umount", tmp_path], check=True)
+
+
+@pytest.mark.parametrize(("content", "found"), [('{"a": 1}', {"a": 1}), ("[1]", {}), ('{"a"', {}), (None, {})])
+def test_a_record_that_is_gone_or_damaged_is_empty(tmp_path: Path, content: str | None, found: dict[str, int]) -> None:
+    if content is not None:
+        (tmp_path / "record.json").write_text(content)
+    assert read_record(tmp_path / "record.json") == found

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
+from support.minikube import Minikube, Place
+from support.nodeimage import fresh_name
 
 from minikube.artifacts.assembly import missing_components
 from minikube.artifacts.catalogue import VersionSet
 from minikube.profiles.paths import store
 
 AFFORDABLE_SECONDS = 60.0
+
+
+@contextmanager
+def cluster_of(versions: VersionSet, place: Place) -> Iterator[Minikube]:
+    """A cluster of these versions, as long as the block lasts."""
+    need(versions)
+    cluster = Minikube(place, fresh_name())
+    try:
+        cluster.start(f"--kubernetes-version={versions.kubernetes}")
+        yield cluster
+    finally:
+        cluster.run("delete")
 
 
 def need(versions: VersionSet) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import shutil
 import subprocess
 import tarfile
 from collections.abc import Iterator
@@ -13,11 +12,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from support.debianpackages import unpack
 from support.waiting import eventually
 from support.world import World
 
 from minikube.artifacts.store import Recipe, Store
-from minikube.host.process import run
 from minikube.output.progress import Progress
 
 PACKAGES = (
@@ -103,15 +102,10 @@ def _image(busybox: Path) -> bytes:
 
 
 def _packages() -> Path:
-    return Store().provide(Recipe("test-docker", f"{PACKAGES} 1", _build, estimate_seconds=20, what="docker for tests"), Progress(None))
+    return Store().provide(Recipe("test-docker", f"{PACKAGES} 2", _build, estimate_seconds=20, what="docker for tests"), Progress(None))
 
 
 def _build(target: Path, _progress: Progress) -> None:
-    debs = target / "debs"
-    debs.mkdir()
-    run(["apt-get", "download", *PACKAGES], cwd=debs)
-    for deb in debs.glob("*.deb"):
-        run(["dpkg", "-x", str(deb), str(target)])
-    shutil.rmtree(debs)
+    unpack(PACKAGES, target)
     for name in ("iptables", "iptables-save", "iptables-restore", "ip6tables"):
         (target / "usr/sbin" / name).symlink_to("xtables-nft-multi")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
+from support.debianpackages import unpack
+
 from minikube.artifacts.store import Recipe, Store
-from minikube.host.process import run
 from minikube.output.progress import Progress
 
 PACKAGES = ("podman", "conmon", "runc", "libgpgme11", "libassuan0", "libsubid4")
@@ -25,7 +25,7 @@ _STORAGE = '[storage]\ndriver = "vfs"\ngraphroot = "{directory}/images"\nrunroot
 
 def make_podman(directory: Path) -> Path:
     """A program `podman`, alone in a directory."""
-    packages = Store().provide(Recipe("test-podman", f"{PACKAGES} 1", _build, estimate_seconds=10, what="podman for tests"), Progress(None))
+    packages = Store().provide(Recipe("test-podman", f"{PACKAGES} 2", _build, estimate_seconds=10, what="podman for tests"), Progress(None))
     (directory / ".config/containers").mkdir(parents=True)
     (directory / ".config/containers/policy.json").write_text('{"default": [{"type": "insecureAcceptAnything"}]}')
     (directory / "storage.conf").write_text(_STORAGE.format(directory=directory))
@@ -42,9 +42,4 @@ def podman(program: Path, *words: str) -> str:
 
 
 def _build(target: Path, _progress: Progress) -> None:
-    debs = target / "debs"
-    debs.mkdir()
-    run(["apt-get", "download", *PACKAGES], cwd=debs)
-    for deb in debs.glob("*.deb"):
-        run(["dpkg", "-x", str(deb), str(target)])
-    shutil.rmtree(debs)
+    unpack(PACKAGES, target)

@@ -30,8 +30,14 @@ NODE_NAMES = ("kubelet", "kubeadm", "kubectl")
 def provide_components(versions: VersionSet, progress: Progress, *, repository: str = IMAGES) -> Components:
     """Have everything of a version set in the store, building what is missing; the images are called as those of `repository`."""
     store = Store()
+    provide_all(component_recipes(versions, store, repository=repository), store, progress, components=go_components(versions))
+    return present_components(versions, repository=repository)
+
+
+def present_components(versions: VersionSet, *, repository: str = IMAGES) -> Components:
+    """Everything of a version set of which nothing is missing in the store."""
+    store = Store()
     programs, image, laid_out, stocked, planted = _recipes(versions, store, repository)
-    provide_all((*programs, image, laid_out, stocked, planted), store, progress, components=go_components(versions))
     found = binaries(programs, store)
     return Components(
         kubernetes_version=versions.kubernetes,

@@ -6,7 +6,7 @@ import fcntl
 import json
 from pathlib import Path
 
-from minikube.host.files import write_durably
+from minikube.host.files import read_record, write_durably
 from minikube.output.reason import Reason
 
 
@@ -37,8 +37,4 @@ class Pins:
         )
 
     def _read(self) -> dict[str, str]:
-        try:
-            found: dict[str, str] = json.loads(self.file.read_bytes())
-        except (OSError, ValueError):
-            return {}
-        return found
+        return read_record(self.file)

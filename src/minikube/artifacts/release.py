@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import tarfile
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -116,14 +117,7 @@ class Releases:
             else:
                 arrived.chmod(0o755)
 
-        return Recipe(
-            name=f"release-{name}-{version}",
-            identity=f"release {released.place} {released.members} 1",
-            build=build,
-            estimate_seconds=4,
-            what=f"{name} {version}",
-            light=True,
-        )
+        return _download(f"{name}-{version}", f"{released.place} {released.members}", build, f"{name} {version}")
 
     def _published_digest(self, released: ReleasedFile) -> str:
         """The checksum its project publishes, which must be the one seen when it was used first."""
@@ -156,14 +150,8 @@ class Releases:
             manifest = registry.pull(reference, target, self.architecture, name=name)
             self.pins.hold(f"{name} {self.architecture}", manifest.digest)
 
-        return Recipe(
-            name=f"release-image-{component}-{reference.tag}",
-            identity=f"release {name} {self.architecture} 1",
-            build=build,
-            estimate_seconds=4,
-            what=f"image {component}:{reference.tag}",
-            light=True,
-        )
+        what = f"image {component}:{reference.tag}"
+        return _download(f"image-{component}-{reference.tag}", f"{name} {self.architecture}", build, what)
 
     def _node_binaries(self, *programs: Recipe) -> Recipe:
         def build(target: Path, progress: Progress) -> None:
@@ -270,6 +258,10 @@ class Releases:
         if self._downloads is None:
             self._downloads = Downloads(self.store.root / "downloads", self.web, progress)
         return self._downloads
+
+
+def _download(name: str, identity: str, build: Callable[[Path, Progress], None], what: str) -> Recipe:
+    return Recipe(f"release-{name}", f"release {identity} 1", build, estimate_seconds=4, what=what, light=True)
 
 
 def _checksum_in(text: str, name: str, url: str) -> str:

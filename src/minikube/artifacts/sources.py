@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from minikube.artifacts.assembly import component_recipes, node_image_recipe, provide_components, write_image_archive
+from minikube.artifacts.assembly import component_recipes, node_image_recipe, present_components, provide_components, write_image_archive
 from minikube.artifacts.catalogue import VersionSet
 from minikube.artifacts.components import Components
 from minikube.artifacts.endpoints import kubernetes_binary
@@ -20,7 +20,7 @@ from minikube.artifacts.release import Releases
 from minikube.artifacts.seed import SEED
 from minikube.artifacts.store import Recipe, Store
 from minikube.artifacts.web import Patience, Trouble, Web
-from minikube.host.files import write_durably
+from minikube.host.files import read_record, write_durably
 from minikube.output.debuglog import debug
 from minikube.output.progress import Progress
 from minikube.output.reason import Reason
@@ -44,20 +44,33 @@ class Sourcing(NamedTuple):
 def provide(versions: VersionSet, sourcing: Sourcing, progress: Progress) -> tuple[Components, str]:
     """Have everything of a version set; and the source it comes from."""
     store = Store()
-    source, asked = choose(versions, sourcing, store)
+    ready = complete(versions, sourcing, store)
+    source, asked = _choice(versions, sourcing, store, ready)
     if asked and source == RELEASE:
         progress.say(f"Components come from official releases ({asked}); --source=modules would build them here")
     elif asked:
         progress.say(f"{asked} does not answer, so components are built here from Go modules (--source=modules)")
+    repository = sourcing.origin.image_repository
     if source == RELEASE:
-        return _provide_releases(Releases(versions, store, sourcing.origin, node_image_recipe()), progress), source
-    return provide_components(versions, progress, repository=sourcing.origin.image_repository), source
+        releases = Releases(versions, store, sourcing.origin, node_image_recipe())
+        return (_released(releases) if source == ready else _provide_releases(releases, progress)), source
+    if source == ready:
+        return present_components(versions, repository=repository), source
+    return provide_components(versions, progress, repository=repository), source
+
+
+def complete(versions: VersionSet, sourcing: Sourcing, store: Store) -> str:
+    """The source of which the store has everything, if any."""
+    order = sorted((MODULES, RELEASE), key=lambda source: source != sourcing.preferred)
+    return next((source for source in order if not missing(versions, sourcing.origin, source, store)), "")
 
 
 def choose(versions: VersionSet, sourcing: Sourcing, store: Store) -> tuple[str, str]:
     """The source, and the place that was asked whether it serves. Whatever is complete in the store is taken without asking anybody."""
-    order = sorted((MODULES, RELEASE), key=lambda source: source != sourcing.preferred)
-    ready = next((source for source in order if not missing(versions, sourcing.origin, source, store)), "")
+    return _choice(versions, sourcing, store, complete(versions, sourcing, store))
+
+
+def _choice(versions: VersionSet, sourcing: Sourcing, store: Store, ready: str) -> tuple[str, str]:
     if sourcing.source == BUNDLE:
         if not ready:
             raise Reason(
@@ -141,20 +154,20 @@ class _Silence:
         return hashlib.sha256(f"{server} {from_environment().for_url(url)}".encode()).hexdigest()[:16]
 
     def _read(self) -> dict[str, float]:
-        try:
-            found: dict[str, float] = json.loads(self.file.read_bytes())
-        except (OSError, ValueError):
-            return {}
-        return found
+        return read_record(self.file)
 
 
 def _provide_releases(releases: Releases, progress: Progress) -> Components:
-    store, recipes = releases.store, releases.recipes
     began = time.monotonic()
-    provide_all((releases.node_image, *recipes), store, progress)
+    provide_all((releases.node_image, *releases.recipes), releases.store, progress)
     releases.forget_downloads()
     if releases.bytes_moved:
         progress.say(f"Downloaded {releases.bytes_moved / (1 << 20):.0f} MB in {time.monotonic() - began:.0f} s")
+    return _released(releases)
+
+
+def _released(releases: Releases) -> Components:
+    store, recipes = releases.store, releases.recipes
     return Components(
         kubernetes_version=releases.versions.kubernetes,
         node_image=store.path(releases.node_image),

@@ -345,7 +345,8 @@ class Boot:
         return found[0] is not None
 
     def _registered(self) -> bool:
-        return self.node.read(REGISTERED) == self.fingerprint().encode()
+        before = self.node.read(REGISTERED)
+        return before is not None and before == self.fingerprint().encode()  # which takes a while: a new cluster need not know
 
     def _manifests_are_current(self) -> bool:
         return self._registered() and self.node.read(f"{KUBERNETES_DIRECTORY}/manifests/etcd.yaml") is not None

@@ -10,6 +10,10 @@ from pathlib import Path
 
 from minikube.output.reason import Reason
 
+TYPE_CHECKING = False  # typing's own takes milliseconds to import
+if TYPE_CHECKING:
+    from typing import Any
+
 
 def write_durably(path: str | os.PathLike[str], data: bytes | str, *, mode: int = 0o644) -> None:
     """Replace the file's content so that after a crash it holds either the old or the new bytes, whole.
@@ -34,6 +38,17 @@ def write_durably(path: str | os.PathLike[str], data: bytes | str, *, mode: int 
         if temporary:
             Path(temporary).unlink(missing_ok=True)
         raise cannot_write(target, error) from error
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """What was kept in a file as a JSON object; nothing if there is none, or if it is damaged."""
+    import json
+
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def sync_directory(directory: Path) -> None:

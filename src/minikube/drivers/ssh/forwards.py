@@ -51,11 +51,9 @@ class Forwards:
         self._file.unlink(missing_ok=True)
 
     def _known(self) -> dict[str, int]:
-        try:
-            found: dict[str, int] = json.loads(self._file.read_bytes())
-        except (OSError, ValueError):
-            return {}
-        return found
+        from minikube.host.files import read_record
+
+        return read_record(self._file)
 
     def _remember(self, destination: str, chosen: int) -> None:
         from minikube.host.files import write_durably
