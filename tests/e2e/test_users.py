@@ -15,6 +15,7 @@ import pytest
 from support.host import processes
 from support.minikube import Answer, Minikube, read_until
 from support.people import Somebody, people
+from support.smallbundle import make
 from support.waiting import eventually
 
 SECRET = "swordfish-7351"  # in an address of a proxy, which may hold a password
@@ -112,6 +113,30 @@ def test_files_go_in_and_out_as_the_user(host: Host) -> None:
 def test_every_file_is_the_users(host: Host) -> None:
     assert host.not_the_users() == []
     assert host.dev.kubeconfig.stat().st_uid == host.dev.uid
+
+
+def test_a_store_of_ones_own(host: Host) -> None:
+    """What becomes the root of nodes is root's there, too: import and prune get root rights from sudo, once; looking takes none."""
+    dev, store = host.dev, host.dev.directory / ".cache" / "minikube"
+    with tempfile.TemporaryDirectory(dir=dev.directory) as directory:
+        bundle = make(Path(directory)).rename(dev.directory / "bundle.tar")
+    os.chown(bundle, dev.uid, dev.uid)
+    shared = dev.environment["MINIKUBE_STORE"]
+    dev.environment["MINIKUBE_STORE"] = f"{dev.inside}/.cache/minikube"
+    try:
+        words = ("bundle", "import", f"{dev.inside}/{bundle.name}")
+        assert "3 components were imported" in dev.run(*words, timeout=60).stdout
+        assert "0 components were imported" in dev.run(*words, timeout=60).stdout
+        assert dev.run("bundle", "inspect", words[-1]).code == 0
+        assert (store.stat().st_uid, (store / "entries").stat().st_uid) == (dev.uid, 0)
+        assert len(list((store / "entries").iterdir())) == 3
+        pruned = dev.run("cache", "prune", "--all", "--yes")
+        assert (pruned.code, list((store / "entries").iterdir())) == (0, []), pruned
+    finally:
+        dev.environment["MINIKUBE_STORE"] = shared
+        subprocess.run(["rm", "-rf", str(store), str(bundle)], check=True)
+    refused = host.guest.run("bundle", "create", "-o", f"{host.guest.inside}/lab.tar")
+    assert (refused.code, "DRV_NEEDS_ROOT" in refused.stderr) == (57, True), refused
 
 
 def test_secrets_are_for_the_user_alone(host: Host) -> None:

@@ -53,20 +53,28 @@ def _prune(call: Call) -> None:
     from minikube.output import console
 
     settings, report = call.settings, call.report
+    dry_run = bool(settings.get("dry-run"))
+    agreed = bool(settings.get("yes")) and not dry_run
+    if agreed:
+        pruning.require_rights()
     items = pruning.survey(report, everything=bool(settings.get("all")))
-    rows = [[item.what, human_size(item.bulk.size), ", ".join(item.needed_for) or "can go"] for item in items]
-    print(boxed(["WHAT", "SIZE", "NEEDED FOR"], rows), end="")
     going = [item for item in items if not item.needed_for]
+    # Whoever has been asked has seen the rest: this may be the same command once more, through sudo.
+    rows = [[item.what, human_size(item.bulk.size), ", ".join(item.needed_for) or "can go"] for item in (going if agreed else items)]
+    if rows:
+        print(boxed(["WHAT", "SIZE", "NEEDED FOR"], rows), end="")
     if not going:
         report.info("Nothing can go", style="check")
         return
     space = human_size(pruning.would_free(items))
-    if settings.get("dry-run"):
+    if dry_run:
         report.info(f"{space} would come free", style="notice")
         return
-    if not settings.get("yes") and not console.confirmed(f"Remove what can go ({space})?"):
-        report.info("Nothing was removed", style="notice")
-        return
+    if not agreed:
+        if not console.confirmed(f"Remove what can go ({space})?"):
+            report.info("Nothing was removed", style="notice")
+            return
+        pruning.require_rights(adding=("--yes",))
     report.info(f"{human_size(pruning.prune(items, report))} freed", style="deleting")
 
 

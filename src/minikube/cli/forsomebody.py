@@ -8,8 +8,9 @@ TYPE_CHECKING = False  # typing costs half of Python's own start
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# The only ones that need root rights, and the one that looks at what root sees.
-PRIVILEGED = frozenset({"start", "stop", "delete", "doctor"})
+# The only ones that need root rights, and the one that looks at what root sees. Whatever calls rootrights.require is here:
+# otherwise it would give away what it has just been given, and ask for it again without end.
+PRIVILEGED = frozenset({"start", "stop", "delete", "doctor", "bundle create", "bundle import", "cache prune"})
 
 _person: ownership.Person | None = None
 

@@ -120,7 +120,7 @@ def _as_the_right_user(call: Call) -> None:
     if os.geteuid() == 0:
         from minikube.cli.forsomebody import let_go
 
-        let_go(call.path.split()[1])
+        let_go(call.path.partition(" ")[2])
     elif call.command.uses_file:
         from minikube.profiles.ownership import check_access
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +17,7 @@ from minikube.artifacts.store import Store, remove_tree
 from minikube.artifacts.storeusage import Bulk, Busy
 from minikube.cluster import imagecache
 from minikube.cluster.mirrors import origin_of
+from minikube.host import rootrights
 from minikube.output.reason import Reason
 from minikube.output.report import Report
 from minikube.profiles import profile as profile_files
@@ -42,6 +44,13 @@ def survey(report: Report, *, everything: bool) -> list[Item]:
 
 def would_free(items: Sequence[Item]) -> int:
     return storeusage.freed(item.bulk for item in items if not item.needed_for)
+
+
+def require_rights(*, adding: tuple[str, ...] = ()) -> None:
+    """Components that a start made with root rights are root's, also in somebody's own store."""
+    entries = Store().root / "entries"
+    if entries.exists() and not os.access(entries, os.W_OK):
+        rootrights.require("`minikube cache prune` removes components, which are root's", adding=adding)
 
 
 def prune(items: Sequence[Item], report: Report) -> int:

@@ -59,8 +59,11 @@ def refusal(why: str) -> Reason:
     )
 
 
-def require(why: str, *, may_ask: bool = True) -> None:
-    """Return if this process is root's. Otherwise it becomes the same command as root, or there is a reason why it cannot."""
+def require(why: str, *, may_ask: bool = True, adding: tuple[str, ...] = ()) -> None:
+    """Return if this process is root's. Otherwise it becomes the same command as root, or there is a reason why it cannot.
+
+    `adding`: words for the command as root, which has no stdin: what somebody has answered already.
+    """
     found = way(may_ask=may_ask)
     if found == ROOT:
         return
@@ -70,7 +73,7 @@ def require(why: str, *, may_ask: bool = True) -> None:
         _ask(why)
         # Where sudo forgets at once that it has asked, it asks again.
         found = way()
-    _through_sudo("-n" if found == SUDO else PROMPT)
+    _through_sudo("-n" if found == SUDO else PROMPT, [*sys.argv[1:], *adding])
 
 
 def _ask(why: str) -> None:
@@ -87,12 +90,11 @@ def _ask(why: str) -> None:
         )
 
 
-def _through_sudo(option: str) -> NoReturn:
+def _through_sudo(option: str, words: list[str]) -> NoReturn:
     import json
 
     from minikube.host.process import become
 
-    words = sys.argv[1:]
     told = {
         "environment": passed_on(os.environ),
         "path": [os.path.abspath(entry) for entry in sys.path],  # noqa: PTH100
