@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import random
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +15,7 @@ import pytest
 from support import fileserver
 from support.authority import Authority
 from support.fileserver import FileServer, file_server, password_proxy, status
+from support.waiting import eventually
 
 from minikube.artifacts.download import Downloads, Wanted
 from minikube.artifacts.web import Patience, Web
@@ -128,6 +133,62 @@ def test_goes_on_where_an_earlier_process_stopped(tmp_path: Path, server: FileSe
     fetch(tmp_path, wanted(f"{server.url}/file"))
     assert server.requests[-1][1] == f"bytes={sent}-"
     assert server.bytes_sent == len(CONTENT)
+
+
+FETCH = """
+import subprocess, sys
+from pathlib import Path
+from minikube.artifacts.download import Downloads, Wanted
+from minikube.artifacts.web import Web
+from minikube.output.progress import silent
+from minikube.output.reason import Reason
+
+url, digest, place, *then = sys.argv[1:]
+def fetch():
+    Downloads(Path(place, "parts"), Web(environment={}), silent()).fetch(Wanted((url,), digest, "file"), Path(place, "target"))
+try:
+    fetch()
+except Reason as reason:
+    print(reason.id, Path(place, "target").exists(), reason.advice, flush=True)
+    subprocess.run(then, check=True)
+    fetch()
+print("arrived", flush=True)
+"""
+
+
+def test_a_full_disk_is_said_and_what_has_arrived_is_not_lost(tmp_path: Path, server: FileServer) -> None:
+    wish = wanted(f"{server.url}/file")
+    more_room = ["mount", "-o", "remount,size=4m", str(tmp_path / "disk")]
+    (tmp_path / "disk").mkdir()
+    program = [sys.executable, "-c", FETCH, wish.urls[0], wish.digest, str(tmp_path / "disk"), *more_room]
+    script = 'mount -t tmpfs -o size=300k none "$0" && exec "$@"'
+    done = subprocess.run(
+        ["unshare", "--map-root-user", "--mount", "sh", "-c", script, tmp_path / "disk", *program],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+    if "unshare:" in done.stderr:
+        pytest.skip(f"a disk to fill cannot be had here: {done.stderr}")
+    first, last = done.stdout.splitlines()
+    assert first.startswith("RSRC_INSUFFICIENT_STORAGE False Free some space"), done
+    assert last == "arrived"
+    assert server.requests[-1][1].startswith("bytes=")
+
+
+def test_ctrl_c_loses_nothing_that_has_arrived(tmp_path: Path, server: FileServer) -> None:
+    server.faults["/file"] = arrives("stall", "well")
+    wish = wanted(f"{server.url}/file")
+    argv = [sys.executable, "-c", FETCH, wish.urls[0], wish.digest, str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        argv, env=environment, stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)
+    ) as first:
+        eventually(lambda: sum(path.stat().st_size for path in tmp_path.glob("parts/*")) >= len(CONTENT) // 4, seconds=20)
+        first.send_signal(signal.SIGINT)
+        assert b"KeyboardInterrupt" in first.communicate(timeout=20)[1]
+    assert not (tmp_path / "target").exists()
+    have = sum(path.stat().st_size for path in tmp_path.glob("parts/*.part"))
+    assert fetch(tmp_path, wish).read_bytes() == CONTENT
+    assert server.requests[-1][1] == f"bytes={have}-"
 
 
 def test_a_part_of_something_else_does_no_harm(tmp_path: Path, server: FileServer) -> None:

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 from support.fileserver import FileServer, file_server, status
+from support.registryserver import INDEX, MANIFEST, Pusher, registry_server
 
 from minikube.artifacts import endpoints, sources
 from minikube.artifacts.assembly import missing_components, node_image_recipe
 from minikube.artifacts.catalogue import CRI_DOCKERD, CRI_O, DEFAULT
 from minikube.artifacts.gocomponents import goarch
+from minikube.artifacts.oci import Entry, Image, write_archive
 from minikube.artifacts.origin import Origin, chosen_repository
 from minikube.artifacts.pins import Pins
 from minikube.artifacts.release import Releases
@@ -159,6 +161,53 @@ class TestBinaries:
         assert other.kubectl.entry_name in public
 
 
+@pytest.mark.build
+def test_on_another_architecture_everything_is_of_that_architecture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs by their place, images out of an index that has both, and nothing is taken for the other's in a shared store."""
+    machines = {"arm64": "aarch64", "amd64": "x86_64"}
+    for architecture in machines:
+        place = tmp_path / "mirror" / DEFAULT.kubernetes / "bin/linux" / architecture
+        place.mkdir(parents=True)
+        (place / "kubelet").write_text(architecture)
+        (place / "kubelet.sha256").write_text(hashlib.sha256(architecture.encode()).hexdigest())
+    names = {}
+    with file_server(tmp_path / "mirror") as files, registry_server(tmp_path / "registry") as host:
+        push_for_both(host, tmp_path, f"pause:{DEFAULT.pause}")
+        for architecture, machine in machines.items():
+            monkeypatch.setattr("platform.machine", lambda machine=machine: machine)
+            origin = Origin(binary_mirror=files.url, image_repository=host)
+            made = Releases(DEFAULT, Store(tmp_path / "store"), origin, node_image_recipe(), web=Web(environment={}))
+            assert kubelet(made).read_text() == architecture
+            layout = made.store.provide(next(one for one in made.recipes.prepared_store.needs if "image-pause" in one.name), silent())
+            (manifest,) = json.loads((layout / "index.json").read_bytes())["manifests"]
+            assert manifest["platform"]["architecture"] == architecture
+            assert architecture in config_of(layout, manifest["digest"])
+            programs = {recipe.name: recipe.entry_name for recipe in (*made.recipes.node_binaries.needs, *made.recipes, made.node_image)}
+            names[architecture] = set(programs.values())
+    assert not names["arm64"] & names["amd64"]
+
+
+def push_for_both(host: str, directory: Path, name: str) -> None:
+    """An image with an index of two architectures."""
+    entries = []
+    for architecture in ("amd64", "arm64"):
+        image = Image(f"x/{name}-{architecture}", ((Entry("which", 0o644, content=architecture.encode()),),))
+        write_archive(directory / "image.tar", [image], architecture=architecture)
+        with tarfile.open(directory / "image.tar") as packed:
+            packed.extractall(directory / architecture, filter="data")
+        (digest,) = Pusher(host).layout(directory / architecture).values()
+        entries.append({"mediaType": MANIFEST, "digest": digest, "size": 1, "platform": {"os": "linux", "architecture": architecture}})
+    repository, _, tag = name.partition(":")
+    index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": entries}
+    Pusher(host).manifest(repository, tag, json.dumps(index).encode(), INDEX)
+
+
+def config_of(layout: Path, digest: str) -> str:
+    blobs = layout / "blobs" / "sha256"
+    manifest = json.loads((blobs / digest.partition(":")[2]).read_bytes())
+    return (blobs / manifest["config"]["digest"].partition(":")[2]).read_text()
+
+
 class TestChoice:
     def test_what_is_in_the_store_is_taken_without_asking_anybody(
         self, tmp_path: Path, mirror: FileServer, monkeypatch: pytest.MonkeyPatch
@@ -178,9 +227,8 @@ class TestChoice:
         assert source == "release"
         assert said == mirror.url
 
-    @pytest.mark.parametrize("fault", [404, 503])
-    def test_modules_where_they_do_not(self, tmp_path: Path, mirror: FileServer, fault: int) -> None:
-        mirror.faults[f"{KUBELET}.sha256"] = [status(fault)] * 5
+    def test_modules_where_they_do_not(self, tmp_path: Path, mirror: FileServer) -> None:
+        mirror.faults[f"{KUBELET}.sha256"] = [status(503)] * 5
         sourcing = Sourcing(origin=Origin(binary_mirror=mirror.url))
         source, said = sources.choose(DEFAULT, sourcing, Store(tmp_path))
         assert source == "modules"
@@ -188,13 +236,19 @@ class TestChoice:
         # Whoever was silent is left alone for a while.
         assert (sources.choose(DEFAULT, sourcing, Store(tmp_path))[0], len(mirror.requests)) == ("modules", 1)
 
+    def test_who_lacks_one_version_may_have_another(self, tmp_path: Path, mirror: FileServer) -> None:
+        sourcing = Sourcing(origin=Origin(binary_mirror=mirror.url))
+        assert sources.choose(DEFAULT._replace(kubernetes="v1.36.0"), sourcing, Store(tmp_path))[0] == "modules"
+        assert sources.choose(DEFAULT, sourcing, Store(tmp_path))[0] == "release"
+
     def test_somebody_who_never_answers_is_not_waited_for(self, tmp_path: Path, mirror: FileServer) -> None:
         mirror.faults["/file"] = [lambda *_: time.sleep(30)]
         assert not sources.answers(f"{mirror.url}/file", Store(tmp_path), seconds=0.3)
 
     def test_the_record_of_silence_runs_out_and_may_be_damaged(self, tmp_path: Path, mirror: FileServer) -> None:
         store = Store(tmp_path)
-        assert not sources.answers(f"{mirror.url}/missing", store)
+        mirror.faults["/file"] = [status(503)]
+        assert not sources.answers(f"{mirror.url}/file", store)
         record = tmp_path / "silent.json"
         record.write_text(json.dumps({key: when - 3600 for key, when in json.loads(record.read_text()).items()}))
         assert sources.answers(f"{mirror.url}{KUBELET}", store)

@@ -14,6 +14,7 @@ from minikube.artifacts import bundlewriter, sshsig
 from minikube.artifacts.bundleformat import NAMESPACE
 from minikube.artifacts.catalogue import DEFAULT, version_set
 from minikube.artifacts.oci import Entry, Image, write_archive
+from minikube.artifacts.origin import Origin
 from minikube.cli.startflags import START_FLAGS
 from minikube.cluster import bundles
 from minikube.output.progress import silent
@@ -58,7 +59,7 @@ def test_a_bundle_without_what_this_version_needs(tmp_path: Path) -> None:
     given = bundles.start_bundle(settings(make(tmp_path)))
     assert given is not None
     with pytest.raises(Reason, match="it lacks kubernetes") as caught:
-        given.bring_in(version_set(""), silent())
+        given.bring_in(version_set(""), Origin(), silent())
     assert caught.value.id == "HOST_BUNDLE_UNSUPPORTED"
     assert "bundle create" in caught.value.advice
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -12,8 +13,14 @@ from support.minikube import Minikube, Place
 from support.nodeimage import fresh_name
 from support.registryserver import registry_server
 from support.releasemirror import fill_mirror, fill_registry, share_what_is_not_released
+from support.world import world
 
+from e2e.conftest import not_ready
+from minikube.artifacts import releasedversions
 from minikube.artifacts.catalogue import DEFAULT
+from minikube.artifacts.origin import Origin
+from minikube.artifacts.store import Store
+from minikube.output.progress import silent
 
 
 class Released(NamedTuple):
@@ -87,6 +94,36 @@ def test_the_next_start_asks_nobody(released: Released) -> None:
     before = len(released.files.requests)
     assert "official releases" not in released.cluster.start()
     assert len(released.files.requests) == before
+
+
+def test_kubeadm_itself_says_what_goes_with_it(released: Released) -> None:
+    """That is how a version without pins is found out about; of this one it is known what it should say."""
+    origin = Origin(binary_mirror=released.files.url)
+    assert releasedversions.find_out(DEFAULT.kubernetes, origin, Store(released.store), silent()) == DEFAULT
+
+
+def test_a_bundle_of_it_starts_a_cluster_where_nothing_can_be_reached(released: Released, node_image: Path) -> None:
+    """Made of what the cluster is made of, mirrors and all; on a host without a route, and with an empty store."""
+    with tempfile.TemporaryDirectory(prefix="mk-bundle-") as name:
+        directory = Path(name)
+        bundle = directory / "bundle.tar"
+        released.cluster.ok("bundle", "create", f"--output={bundle}", timeout=120)
+        with world(directory, node_image) as host:
+            host.environment |= {"MINIKUBE_STORE": str(directory / "store")}
+            elsewhere = Minikube(host, fresh_name())
+            try:
+                elsewhere.start(f"--bundle={bundle}")
+                pods = elsewhere.get("pods", "-n", "kube-system")["items"]
+                images = {container["image"] for pod in pods for container in pod["spec"]["containers"]}
+                assert not not_ready(pods)
+                assert f"{released.registry}/kube-apiserver:{DEFAULT.kubernetes}" in images
+                assert sorted(path.name for path in (directory / "store").iterdir()) == [
+                    "building",
+                    "entries",
+                    "locks",
+                ]  # nothing was built
+            finally:
+                elsewhere.run("delete")
 
 
 def test_registries_and_proxies_of_the_node(released: Released) -> None:

@@ -12,7 +12,7 @@ from minikube.artifacts.catalogue import VersionSet
 from minikube.artifacts.clusterimages import cluster_images
 from minikube.artifacts.components import Components
 from minikube.artifacts.endpoints import IMAGES, image_names
-from minikube.artifacts.gocomponents import go_components
+from minikube.artifacts.gocomponents import go_components, goarch
 from minikube.artifacts.nodeimage import build_node_image
 from minikube.artifacts.oci import write_archive
 from minikube.artifacts.prepared import build_prepared_store
@@ -85,7 +85,7 @@ def _recipes(versions: VersionSet, store: Store, repository: str = IMAGES) -> tu
 def node_image_recipe() -> Recipe:
     return Recipe(
         name="node-image",
-        identity=f"{SUITE} {code_of(nodeimage, nodeskeleton)}",
+        identity=f"{SUITE} {code_of(nodeimage, nodeskeleton)}" + ("" if goarch() == "amd64" else f" {goarch()}"),
         build=lambda target, progress: build_node_image(target, suite=SUITE),
         host_packages=("mmdebstrap",),
         estimate_seconds=20,

@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from minikube.artifacts.gocomponents import goarch
+from minikube.artifacts.versionrecords import is_name
 from minikube.output.reason import Reason
 
 FORMAT = 1
@@ -75,6 +76,10 @@ class Manifest(msgspec.Struct, frozen=True):
     kubernetes: list[str]
     entries: list[Entry]
     images: list[Image] = []
+    repository: str = ""
+    """Where the cluster's images are called after, if not the public registry."""
+    records: dict[str, str] = {}
+    """What was found out about versions without pins (versionrecords.py)."""
 
     @property
     def blobs(self) -> dict[str, int]:
@@ -103,6 +108,8 @@ def decode(data: bytes) -> Manifest:
         raise damaged(f"its manifest cannot be read: {error}") from None
     if wrong := [version for version in manifest.kubernetes if not _VERSION.fullmatch(version)]:
         raise damaged(f"{wrong[0]!r} is not a version of Kubernetes")
+    if foreign := [name for name in manifest.records if not is_name(name)]:
+        raise damaged(f"no record of a version may be called {foreign[0]!r}")
     for entry in manifest.entries:
         _check_entry(entry)
     _check_inodes(manifest)

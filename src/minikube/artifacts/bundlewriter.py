@@ -20,6 +20,7 @@ from minikube.artifacts.bundleformat import BLOBS, FORMAT, IMAGE_FILE, MANIFEST,
 from minikube.artifacts.gocomponents import goarch
 from minikube.artifacts.imagearchive import NotAnImage, opened
 from minikube.artifacts.store import Recipe, Store
+from minikube.artifacts.versionrecords import collect
 from minikube.host.files import cannot_write
 from minikube.output.progress import Progress, Task
 from minikube.output.reason import Reason
@@ -35,7 +36,9 @@ class Content(NamedTuple):
     sources: dict[str, Path]
 
 
-def gather(recipes: Sequence[Recipe], archives: Sequence[Path], kubernetes: Sequence[str], store: Store) -> Content:
+def gather(
+    recipes: Sequence[Recipe], archives: Sequence[Path], kubernetes: Sequence[str], store: Store, *, repository: str = ""
+) -> Content:
     """Describe what goes in: entries that are in the store, and archives of images."""
     inodes: dict[tuple[int, int], int] = {}
     sources: dict[str, Path] = {}
@@ -49,7 +52,14 @@ def gather(recipes: Sequence[Recipe], archives: Sequence[Path], kubernetes: Sequ
         entries.append(entry)
         images.append(Image(names=names, entry=entry.name, digest=entry.digest))
     manifest = Manifest(
-        format=FORMAT, minikube=__version__, architecture=goarch(), kubernetes=list(kubernetes), entries=entries, images=images
+        format=FORMAT,
+        minikube=__version__,
+        architecture=goarch(),
+        kubernetes=list(kubernetes),
+        entries=entries,
+        images=images,
+        repository=repository,
+        records={place: text for version in kubernetes for place, text in collect(version, store).items()},
     )
     return Content(manifest, sources)
 

@@ -63,6 +63,11 @@ def kubernetes_binary(name: str, version: str, architecture: str) -> ReleasedFil
     return ReleasedFile(place, (f"{place}.sha512", f"{place}.sha256"), KUBERNETES_RELEASES)
 
 
+def newest_patch_url(minor: str, mirror: str) -> str:
+    """Where the project says which patch of a minor version (`v1.36`) is the newest."""
+    return f"{mirror or KUBERNETES_RELEASES}/stable-{minor.removeprefix('v')}.txt"
+
+
 def containerd(version: str, architecture: str) -> ReleasedFile:
     """The static build: it also runs on this machine, whatever its libraries."""
     place = f"containerd/containerd/releases/download/{version}/containerd-static-{version.lstrip('v')}-linux-{architecture}.tar.gz"

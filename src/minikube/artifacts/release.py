@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minikube.artifacts import endpoints, imagereference, layoutarchive, oci, prepared, seed
-from minikube.artifacts.catalogue import CRI_DOCKERD, CRI_O, VersionSet
+from minikube.artifacts.catalogue import CRI_DOCKERD, CRI_O, DEFAULT, VersionSet
 from minikube.artifacts.download import Downloads, Wanted
 from minikube.artifacts.endpoints import ReleasedFile
 from minikube.artifacts.gocomponents import go_components, goarch
@@ -258,6 +258,12 @@ class Releases:
         if self._downloads is None:
             self._downloads = Downloads(self.store.root / "downloads", self.web, progress)
         return self._downloads
+
+
+def kubeadm_recipe(version: str, store: Store, origin: Origin) -> Recipe:
+    """kubeadm alone: whoever has it knows what else a version needs."""
+    alone = Releases(DEFAULT._replace(kubernetes=version), store, origin, Recipe("", "", lambda _target, _progress: None))
+    return alone._binary("kubeadm")
 
 
 def _download(name: str, identity: str, build: Callable[[Path, Progress], None], what: str) -> Recipe:

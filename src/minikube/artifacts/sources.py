@@ -13,7 +13,7 @@ from minikube.artifacts.assembly import component_recipes, node_image_recipe, pr
 from minikube.artifacts.catalogue import VersionSet
 from minikube.artifacts.components import Components
 from minikube.artifacts.endpoints import kubernetes_binary
-from minikube.artifacts.gocomponents import goarch
+from minikube.artifacts.gocomponents import go_components, goarch
 from minikube.artifacts.origin import Origin
 from minikube.artifacts.provide import missing_recipes, provide_all
 from minikube.artifacts.release import Releases
@@ -62,7 +62,13 @@ def provide(versions: VersionSet, sourcing: Sourcing, progress: Progress) -> tup
 def complete(versions: VersionSet, sourcing: Sourcing, store: Store) -> str:
     """The source of which the store has everything, if any."""
     order = sorted((MODULES, RELEASE), key=lambda source: source != sourcing.preferred)
-    return next((source for source in order if not missing(versions, sourcing.origin, source, store)), "")
+    known = [source for source in order if source != MODULES or _has_wrappers(versions)]
+    return next((source for source in known if not missing(versions, sourcing.origin, source, store)), "")
+
+
+def _has_wrappers(versions: VersionSet) -> bool:
+    """Whether Go could make all of it: what was found out from official releases needs no wrappers."""
+    return all((component.wrapper / "go.mod").exists() for component in go_components(versions))
 
 
 def choose(versions: VersionSet, sourcing: Sourcing, store: Store) -> tuple[str, str]:
@@ -83,11 +89,15 @@ def _choice(versions: VersionSet, sourcing: Sourcing, store: Store, ready: str) 
         return sourcing.source, ""
     if ready:
         return ready, ""
-    url = kubernetes_binary("kubelet", versions.kubernetes, goarch()).urls(
-        f"{versions.kubernetes}/bin/linux/{goarch()}/kubelet.sha256", sourcing.origin.binary_mirror
-    )[0]
-    place = url.partition(f"/{versions.kubernetes}/")[0]
-    return (RELEASE if answers(url, store) else MODULES), place
+    place, served = released(versions.kubernetes, sourcing.origin, store)
+    return (RELEASE if served else MODULES), place
+
+
+def released(version: str, origin: Origin, store: Store) -> tuple[str, bool]:
+    """The place of official builds, and whether it has those of this version."""
+    place = f"{version}/bin/linux/{goarch()}/kubelet.sha256"
+    url = kubernetes_binary("kubelet", version, goarch()).urls(place, origin.binary_mirror)[0]
+    return url.removesuffix(f"/{place}"), answers(url, store)
 
 
 def write_images(versions: VersionSet, source: str, origin: Origin, path: Path, progress: Progress) -> None:
@@ -124,6 +134,9 @@ def answers(url: str, store: Store, *, seconds: float = _PROBE_SECONDS) -> bool:
             found.append(True)
         except (Trouble, Reason) as trouble:
             debug(f"{url} does not serve: {trouble}")
+            reason = trouble.reason if isinstance(trouble, Trouble) else trouble
+            if reason.id == "INET_NOT_FOUND":
+                found.append(False)  # it lacks this file, and may have others
 
     # On a thread that may be left behind: looking up a name has no time limit of its own.
     asking = threading.Thread(target=ask, daemon=True)
@@ -131,7 +144,7 @@ def answers(url: str, store: Store, *, seconds: float = _PROBE_SECONDS) -> bool:
     asking.join(seconds)
     if not found:
         record.note(url)
-    return bool(found)
+    return found == [True]
 
 
 class _Silence:

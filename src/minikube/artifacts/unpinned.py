@@ -1,6 +1,6 @@
 """Versions that the catalogue has no pins for: found at the source, and pinned by this machine when it first uses them.
 
-What belongs together is recorded in the store, with the checksum of every module: from then on the version is as fixed as a pinned one.
+What belongs together is recorded in the store, of Go modules with the checksum of each: from then on the version is as fixed as any.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from minikube.artifacts import catalogue, wrappermaking
+from minikube.artifacts import catalogue, releasedversions, sources, wrappermaking
 from minikube.artifacts.catalogue import DEFAULT, VERSION_SETS, VersionSet, is_pinned, parts
+from minikube.artifacts.endpoints import newest_patch_url
 from minikube.artifacts.gocomponents import made_wrappers
+from minikube.artifacts.sources import BUNDLE, MODULES, RELEASE, Sourcing
 from minikube.artifacts.store import Store
 from minikube.output.progress import Progress
 from minikube.output.reason import Reason
@@ -23,14 +25,19 @@ _OLDEST_BUILT = (1, 29)
 """kube-proxy speaks nftables since then, and the images made here have nothing else."""
 
 
-def resolve_version(text: str, *, progress: Progress, force: bool = False) -> str:
+def resolve_version(text: str, sourcing: Sourcing, progress: Progress, *, force: bool = False) -> str:
     """As the catalogue does; a minor version without pins becomes its newest patch known here or at the source."""
     wanted = catalogue.resolve_version(text, force=force)
     if wanted.count(".") == 2:
         return wanted
     # One that was used before does not change by itself when a newer patch comes out, and needs nobody to be asked.
-    used = [path.name.removeprefix("kubernetes-") for path in made_wrappers().glob(f"kubernetes-{wanted}.*")]
-    found = used or [version for version in wrappermaking.versions(Store(), progress) if version.startswith(f"{wanted}.")]
+    if used := _used_patches(wanted, sourcing):
+        return max(used, key=parts)
+    if sourcing.source == BUNDLE:
+        raise _not_in_store(wanted)
+    if _from_releases(newest_patch_url(wanted, sourcing.origin.binary_mirror), sourcing):
+        return releasedversions.newest_patch(wanted, sourcing.origin)
+    found = [version for version in wrappermaking.versions(Store(), progress) if version.startswith(f"{wanted}.")]
     if not found:
         raise Reason(
             "INET_VERSION_UNAVAILABLE",
@@ -40,20 +47,56 @@ def resolve_version(text: str, *, progress: Progress, force: bool = False) -> st
     return max(found, key=parts)
 
 
-def version_set(version: str, progress: Progress) -> VersionSet:
+def version_set(version: str, sourcing: Sourcing, progress: Progress) -> VersionSet:
     """Everything that goes with a version: from the catalogue, from the store, or found out now and recorded there."""
     if is_pinned(version):
         return catalogue.version_set(version)
-    return recorded(version) or _record(version, progress)
+    if sourcing.source not in (MODULES, RELEASE):
+        if ready := _complete(version, sourcing):
+            return ready
+        if sourcing.source == BUNDLE:
+            raise _not_in_store(version)
+    if sourcing.source == RELEASE or (sourcing.source != MODULES and sources.released(version, sourcing.origin, Store())[1]):
+        return recorded(version, RELEASE) or releasedversions.find_out(version, sourcing.origin, Store(), progress)
+    return recorded(version, MODULES) or _record(version, progress)
 
 
-def recorded(version: str) -> VersionSet | None:
-    """What was found out before."""
-    try:
-        companions = json.loads((made_wrappers() / f"kubernetes-{version}" / _COMPANIONS).read_bytes())
-        return VersionSet(kubernetes=version, **companions)
-    except (OSError, ValueError, TypeError):
-        return None
+def recorded(version: str, source: str = "") -> VersionSet | None:
+    """What was found out before, at this source or any."""
+    if source != RELEASE:
+        try:
+            companions = json.loads((made_wrappers() / f"kubernetes-{version}" / _COMPANIONS).read_bytes())
+            return VersionSet(kubernetes=version, **companions)
+        except (OSError, ValueError, TypeError):
+            pass
+    return None if source == MODULES else releasedversions.recorded(version, Store().root)
+
+
+def _complete(version: str, sourcing: Sourcing) -> VersionSet | None:
+    """A version of which the store has everything."""
+    for source in sorted((MODULES, RELEASE), key=lambda one: one != sourcing.preferred):
+        known = recorded(version, source)
+        if known and not sources.missing(known, sourcing.origin, source, Store()):
+            return known
+    return None
+
+
+def _used_patches(minor: str, sourcing: Sourcing) -> list[str]:
+    built = [path.name.removeprefix("kubernetes-") for path in made_wrappers().glob(f"kubernetes-{minor}.*")]
+    downloaded = releasedversions.recorded_patches(minor, Store().root)
+    return [*([] if sourcing.source == RELEASE else built), *([] if sourcing.source == MODULES else downloaded)]
+
+
+def _from_releases(url: str, sourcing: Sourcing) -> bool:
+    return sourcing.source == RELEASE or (sourcing.source != MODULES and sources.answers(url, Store()))
+
+
+def _not_in_store(version: str) -> Reason:
+    return Reason(
+        "INET_VERSION_UNAVAILABLE",
+        f"nothing of Kubernetes {version} is in {Store().root}, and --source={BUNDLE} allows nothing else",
+        advice="Import a bundle that has it (minikube bundle import FILE), or leave out --source.",
+    )
 
 
 def _record(version: str, progress: Progress) -> VersionSet:
@@ -61,7 +104,7 @@ def _record(version: str, progress: Progress) -> VersionSet:
         raise Reason(
             "K8S_OLD_UNSUPPORTED",
             f"Kubernetes {version} cannot be built from Go modules here: its kube-proxy needs iptables, which the images made here lack",
-            advice="Use v1.29 or newer.",
+            advice="Use v1.29 or newer, or --source=release.",
         )
     made_wrappers().mkdir(parents=True, exist_ok=True)
     target = made_wrappers() / f"kubernetes-{version}"

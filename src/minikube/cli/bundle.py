@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minikube.cli.command import Call, Command
+from minikube.cli.startflags import DOWNLOADS
 from minikube.output.reason import Reason
 from minikube.profiles.settings import Flag
 
@@ -18,18 +19,14 @@ _VERIFY = Flag("verify", help="Refuse the bundle unless a key of this file signe
 def _create(call: Call) -> None:
     from pathlib import Path
 
-    from minikube.artifacts.catalogue import version_set
     from minikube.cluster import bundles
 
     settings = call.settings
-    versions = {found.kubernetes: found for found in map(version_set, settings.get("kubernetes-version") or [""])}
-    path = bundles.create(
-        list(versions.values()),
+    path, versions = bundles.create(
+        settings,
         call.report,
-        images=settings.get("image"),
         output=Path(settings.get("output")) if settings.get("output") else None,
         key=Path(settings.get("sign")) if settings.get("sign") else None,
-        profile=settings.profile,
     )
     size = f"{path.stat().st_size / 1e6:.0f}"
     call.report.info(f"{path} ({size} MB) has everything for Kubernetes {', '.join(versions)}", style="check")
@@ -135,10 +132,11 @@ COMMANDS = {
                     ),
                     Flag("output", short="o", help="The file to write. Compressed if its name ends in .gz."),
                     Flag("sign", help="Sign with this SSH private key."),
+                    *DOWNLOADS,
                 ),
                 max_arguments=0,
-                details="Writes one file with every component of the given versions: what is missing in the store is made first. The same "
-                "store gives the same bytes.",
+                details="Writes one file with every component of the given versions. What is missing in the store is made first, from "
+                "where the profile's cluster came from if there is one. The same store gives the same bytes.",
                 examples=(
                     "minikube bundle create",
                     "minikube bundle create --kubernetes-version=v1.37,v1.36 --image=app.tar -o lab.tar.gz",

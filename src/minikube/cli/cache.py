@@ -59,10 +59,8 @@ def _prune(call: Call) -> None:
         pruning.require_rights()
     items = pruning.survey(report, everything=bool(settings.get("all")))
     going = [item for item in items if not item.needed_for]
-    # Whoever has been asked has seen the rest: this may be the same command once more, through sudo.
-    rows = [[item.what, human_size(item.bulk.size), ", ".join(item.needed_for) or "can go"] for item in (going if agreed else items)]
-    if rows:
-        print(boxed(["WHAT", "SIZE", "NEEDED FOR"], rows), end="")
+    rows = [[item.what, human_size(item.bulk.size), ", ".join(item.needed_for) or "can go"] for item in items]
+    print(boxed(["WHAT", "SIZE", "NEEDED FOR"], rows), end="")
     if not going:
         report.info("Nothing can go", style="check")
         return

@@ -194,3 +194,7 @@ START_FLAGS = (
     *_in_section("Waiting", WAITING),
     *_in_section("Addons", ADDONS),
 )
+
+_WHERE_FROM = ("source", "binary-mirror", "image-repository", "image-mirror-country", "insecure-registry", "registry-mirror")
+DOWNLOADS = tuple(flag for flag in START_FLAGS if flag.name in _WHERE_FROM)
+"""What every command that may have to fetch components takes."""

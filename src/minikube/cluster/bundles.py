@@ -5,28 +5,32 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from minikube import __version__
-from minikube.artifacts import bundlewriter, catalogue, imagedaemons, remoteimages, sshsig
-from minikube.artifacts.assembly import component_recipes, missing_components, provide_components
+from minikube.artifacts import bundlewriter, catalogue, imagedaemons, remoteimages, sources, sshsig, unpinned, versionrecords
 from minikube.artifacts.bundleformat import IMAGE_FILE, NAMESPACE, Manifest, refuse_foreign
 from minikube.artifacts.bundleimport import Imported, import_bundle
 from minikube.artifacts.bundlereader import Bundle, open_bundle
 from minikube.artifacts.catalogue import VersionSet
+from minikube.artifacts.endpoints import IMAGES
 from minikube.artifacts.gocomponents import goarch
 from minikube.artifacts.imagenames import file_name, full_name
-from minikube.artifacts.store import Store
+from minikube.artifacts.origin import Origin
+from minikube.artifacts.store import Recipe, Store
 from minikube.cluster import images as clusterimages
 from minikube.cluster.imageloading import load_archive
+from minikube.cluster.mirrors import plan_downloads, sourcing
 from minikube.drivers.base import Node
 from minikube.host import rootrights
 from minikube.host.files import give
 from minikube.output.progress import Progress
 from minikube.output.reason import Reason
 from minikube.output.report import Report
+from minikube.profiles import profile as profile_files
+from minikube.profiles.clusterconfig import new_cluster_config
 from minikube.profiles.settings import Settings
 
 VERSION_FLAG = "kubernetes-version"
@@ -42,24 +46,31 @@ class Inspected(NamedTuple):
     """Who signed it, if that was to be verified."""
 
 
-def create(
-    versions: Sequence[VersionSet], report: Report, *, images: Sequence[str], output: Path | None, key: Path | None, profile: str
-) -> Path:
-    """Write a bundle with everything of these versions, made first where it is missing."""
-    names = [version.kubernetes for version in versions]
-    path = output or Path(f"minikube-{'-'.join(names)}-{goarch()}.tar")
-    if not path.absolute().parent.is_dir():
-        raise Reason("HOST_PATH_MISSING", f"there is no directory {path.absolute().parent}")
+def create(settings: Settings, report: Report, *, output: Path | None, key: Path | None) -> tuple[Path, list[str]]:
+    """Write a bundle with everything of the wanted versions, made first where it is missing; the file, and the versions."""
+    wanted = [str(text) for text in settings.get(VERSION_FLAG) or [""]]
+    for text in wanted:
+        catalogue.resolve_version(text)  # refused before anything is asked or made
+    existing = profile_files.load(settings.profile)
+    config = existing or new_cluster_config(settings.profile)
+    plan_downloads(settings, config, fresh=existing is None)
+    if output and not output.absolute().parent.is_dir():
+        raise Reason("HOST_PATH_MISSING", f"there is no directory {output.absolute().parent}")
     rootrights.require("`minikube bundle create` reads components, some of which only root may read")
-    store = Store()
-    with _archives(images, profile, report) as archives:
-        for version in versions:
-            provide_components(version, report.progress)
-        recipes = [recipe for version in versions for recipe in component_recipes(version, store)]
-        content = bundlewriter.gather(recipes, archives, names, store)
-        bundlewriter.write(path, content, report.progress, sign=None if key is None else lambda data: sshsig.sign(data, key, NAMESPACE))
+    store, choice, progress = Store(), sourcing(settings, config), report.progress
+    with _archives(settings.get("image"), settings.profile, report) as archives:
+        recipes: list[Recipe] = []
+        names = list(dict.fromkeys(unpinned.resolve_version(text, choice, progress) for text in wanted))
+        for name in names:
+            versions = unpinned.version_set(name, choice, progress)
+            _, source = sources.provide(versions, choice, progress)
+            recipes += everything_of(sources.recipes_of(versions, choice.origin, source, store))
+        repository = "" if choice.origin.image_repository == IMAGES else choice.origin.image_repository
+        content = bundlewriter.gather(recipes, archives, names, store, repository=repository)
+        path = output or Path(f"minikube-{'-'.join(names)}-{goarch()}.tar")
+        bundlewriter.write(path, content, progress, sign=None if key is None else lambda data: sshsig.sign(data, key, NAMESPACE))
     give(path, like=path.absolute().parent)
-    return path
+    return path, names
 
 
 def inspect(path: Path, trusted: Path | None, progress: Progress) -> Inspected:
@@ -80,15 +91,38 @@ def bring_in(path: Path, trusted: Path | None, progress: Progress) -> tuple[Mani
         refuse_foreign(bundle.manifest)
         if not all(store.entry(entry.name, entry.digest) for entry in bundle.manifest.entries):
             rootrights.require("`minikube bundle import` makes what becomes the root of nodes, which takes root rights")
+        versionrecords.keep(bundle.manifest.records, store)
         return bundle.manifest, import_bundle(bundle, store, progress)
 
 
 def unusable(manifest: Manifest) -> list[str]:
     """Kubernetes versions of a bundle that this minikube would make in another way."""
-    known = [versions for versions in catalogue.VERSION_SETS if versions.kubernetes in manifest.kubernetes]
-    return [versions.kubernetes for versions in known if missing_components(versions, Store().root)] + [
-        name for name in manifest.kubernetes if name not in {versions.kubernetes for versions in known}
-    ]
+    origin = Origin(image_repository=manifest.repository or IMAGES)
+    return [version for version in manifest.kubernetes if absent(version, origin) != []]
+
+
+def everything_of(recipes: Iterable[Recipe]) -> list[Recipe]:
+    """These and all they are made of: an upgrade takes its images from there."""
+    found: dict[str, Recipe] = {}
+
+    def add(recipe: Recipe) -> None:
+        if recipe.entry_name not in found:
+            for need in recipe.needs:
+                add(need)
+            found[recipe.entry_name] = recipe
+
+    for recipe in recipes:
+        add(recipe)
+    return list(found.values())
+
+
+def absent(version: str, origin: Origin) -> list[Recipe] | None:
+    """What is not in the store of a version: nothing if one of the sources has been here for all of it. None if it is not even known."""
+    found = []
+    for source in (sources.MODULES, sources.RELEASE):
+        if versions := catalogue.version_set(version) if catalogue.is_pinned(version) else unpinned.recorded(version, source):
+            found.append(sources.missing(versions, origin, source, Store()))
+    return min(found, key=len, default=None)
 
 
 class StartBundle:
@@ -102,15 +136,18 @@ class StartBundle:
             _verified(bundle, self._trusted)
             self._manifest = bundle.manifest
         refuse_foreign(self._manifest)
+        versionrecords.keep(self._manifest.records, Store())
+        if self._manifest.repository:
+            settings.prefer("image-repository", self._manifest.repository)
         if self._manifest.kubernetes and catalogue.DEFAULT.kubernetes not in self._manifest.kubernetes:
             settings.prefer(VERSION_FLAG, max(self._manifest.kubernetes, key=catalogue.parts))
 
-    def bring_in(self, versions: VersionSet, progress: Progress) -> None:
+    def bring_in(self, versions: VersionSet, origin: Origin, progress: Progress) -> None:
         """Have everything of these versions in the store, from the bundle alone."""
         with open_bundle(self.path) as bundle:
             _verified(bundle, self._trusted)
             import_bundle(bundle, Store(), progress)
-        if missing := missing_components(versions, Store().root):
+        if missing := absent(versions.kubernetes, origin):
             has, lacks = ", ".join(self._manifest.kubernetes), ", ".join(recipe.label for recipe in missing)
             raise Reason(
                 "HOST_BUNDLE_UNSUPPORTED",

@@ -16,5 +16,5 @@ def bill(profile: str, version: str) -> dict[str, Any]:
     config = None if version else profile_files.load(profile)
     if config is None:
         return bill_of_materials(unpinned.recorded(version) or version_set(version))
-    version = config.KubernetesConfig.KubernetesVersion
-    return bill_of_materials(unpinned.recorded(version) or version_set(version), config.ComponentSource, origin_of(config))
+    version, source = config.KubernetesConfig.KubernetesVersion, config.ComponentSource
+    return bill_of_materials(unpinned.recorded(version, source) or version_set(version), source, origin_of(config))

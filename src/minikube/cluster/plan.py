@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minikube.artifacts import catalogue, unpinned
 from minikube.cluster import sizes
-from minikube.cluster.mirrors import plan_downloads
+from minikube.cluster.mirrors import plan_downloads, sourcing
 from minikube.drivers.definition import Definition
 from minikube.drivers.values import Machine
 from minikube.kubernetes import health
@@ -28,6 +28,8 @@ def plan(settings: Settings, existing: ClusterConfig | None, driver: Definition 
     config = existing or new_cluster_config(settings.profile)
     if driver:
         config.Driver = driver.name
+    with problems:
+        plan_downloads(settings, config, fresh=existing is None)
     _kubernetes(settings, config, existing, problems)
     with problems:
         config.VerifyComponents = health.parse_wait(settings.get("wait"))
@@ -37,8 +39,6 @@ def plan(settings: Settings, existing: ClusterConfig | None, driver: Definition 
     for flag, field in (("cert-expiration", "CertExpiration"), ("wait-timeout", "StartHostTimeout")):
         if existing is None or settings.changed(flag):
             setattr(config, field, settings.get(flag))
-    with problems:
-        plan_downloads(settings, config, fresh=existing is None)
     if existing is None:
         config.Addons = {"default-storageclass": True, "storage-provisioner": True}
         config.Nodes = [Node(Port=config.APIServerPort, ControlPlane=True, Worker=True)]
@@ -124,7 +124,8 @@ def _version(settings: Settings, config: ClusterConfig, existing: ClusterConfig 
     kubernetes = config.KubernetesConfig
     if existing is not None and not settings.changed("kubernetes-version"):
         return
-    wanted = unpinned.resolve_version(str(settings.get("kubernetes-version")), force=bool(settings.get("force")), progress=silent())
+    text, force = str(settings.get("kubernetes-version")), bool(settings.get("force"))
+    wanted = unpinned.resolve_version(text, sourcing(settings, config), silent(), force=force)
     current = kubernetes.KubernetesVersion
     if existing is not None and catalogue.parts(wanted) < catalogue.parts(current):
         raise Reason(

@@ -96,7 +96,7 @@ def _users(store: Store) -> dict[str, set[str]]:
         if profile.config is not None:
             version = profile.config.KubernetesConfig.KubernetesVersion
             with contextlib.suppress(Reason):  # a version that is in the catalogue no more
-                versions = unpinned.recorded(version) or catalogue.version_set(version)
+                versions = unpinned.recorded(version, profile.config.ComponentSource) or catalogue.version_set(version)
                 recipes = sources.recipes_of(versions, origin_of(profile.config), profile.config.ComponentSource, store)
                 found |= storeusage.names_needed(recipes)
         users[profile.name] = found

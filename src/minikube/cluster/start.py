@@ -44,11 +44,12 @@ def start(settings: Settings, report: Report) -> None:
         if settings.get("dry-run"):
             report.info("dry-run validation complete!", style="happy")
             return
-        versions = unpinned.version_set(config.KubernetesConfig.KubernetesVersion, report.progress)
+        wanted = sourcing(settings, config)
+        versions = unpinned.version_set(config.KubernetesConfig.KubernetesVersion, wanted, report.progress)
         report.step("Downloading Artifacts", f"Components of Kubernetes {versions.kubernetes} ...", style="sub")
         if bundle:
-            bundle.bring_in(versions, report.progress)
-        components, config.ComponentSource = sources.provide(versions, sourcing(settings, config), report.progress)
+            bundle.bring_in(versions, wanted.origin, report.progress)
+        components, config.ComponentSource = sources.provide(versions, wanted, report.progress)
         if settings.get("download-only"):
             report.info("Download complete!", style="check")
             return

@@ -17,16 +17,17 @@ from minikube.output.reason import Reason
 
 def provided(ground: Ground) -> Finding:
     version = ground.kubernetes_version or catalogue.resolve_version("")
-    versions = catalogue.version_set(version) if catalogue.is_pinned(version) else unpinned.recorded(version)
-    if versions is None:
-        return doubtful(
-            f"Kubernetes {version} has not been used here yet: the first start finds out what it is made of, and makes it from Go modules",
-            f"Run once, ahead of time: minikube start --download-only --kubernetes-version={version}",
-        )
+    pinned = catalogue.version_set(version) if catalogue.is_pinned(version) else None
+    built, released = (pinned or unpinned.recorded(version, source) for source in (sources.MODULES, sources.RELEASE))
     try:
-        missing = missing_components(versions, ground.store)
-        if missing and not sources.missing(versions, Origin(), sources.RELEASE, Store(ground.store)):
+        missing = missing_components(built, ground.store) if built else None
+        if missing != [] and released and not sources.missing(released, Origin(), sources.RELEASE, Store(ground.store)):
             missing = []
+        if missing is None:
+            return doubtful(
+                f"Kubernetes {version} has not been used here yet: the first start finds out what it is made of, and makes it",
+                f"Run once, ahead of time: minikube start --download-only --kubernetes-version={version}",
+            )
     except PermissionError:
         return fine(f"in {ground.store}, some of it for root's eyes only: start looks closer")
     if not missing:

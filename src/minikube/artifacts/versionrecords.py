@@ -1,0 +1,48 @@
+"""What was found out about versions without pins, as it goes into a bundle: the machine that uses it has nobody to ask."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from minikube.artifacts.catalogue import is_pinned
+from minikube.artifacts.store import Store
+from minikube.host.files import cannot_write, write_durably
+
+_VERSION = r"v\d{1,4}\.\d{1,4}\.\d{1,4}(-[0-9a-z.-]{1,40})?"
+_NAMES = re.compile(
+    rf"wrappers/kubernetes-{_VERSION}/(go\.mod|go\.sum|main\.go|companions\.json)|versions/kubernetes-{_VERSION}\.json", re.ASCII
+)
+
+
+def is_name(name: str) -> bool:
+    """Whether a record may be called that: it names a file in the store."""
+    return _NAMES.fullmatch(name) is not None
+
+
+def collect(version: str, store: Store) -> dict[str, str]:
+    """The records of a version, by their place in the store; none for one that has pins."""
+    if is_pinned(version):
+        return {}
+    files = [*store.root.glob(f"wrappers/kubernetes-{version}/*"), store.root / f"versions/kubernetes-{version}.json"]
+    places = {str(file.relative_to(store.root)): file for file in files if file.is_file()}
+    return {place: file.read_text() for place, file in sorted(places.items()) if is_name(place)}
+
+
+def keep(records: Mapping[str, str], store: Store) -> None:
+    """Put them into the store. What this machine has found out itself stays as it is."""
+    known = {place for place in records if (store.root / place).parent.name != "versions" and (store.root / place).parent.exists()}
+    # The file that says what was found comes last: with it a version counts as known.
+    for place in sorted(set(records) - known, key=lambda place: place.endswith(".json")):
+        _write(store.root / place, records[place])
+
+
+def _write(file: Path, text: str) -> None:
+    if file.exists():
+        return
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(file, error) from error
+    write_durably(file, text)
