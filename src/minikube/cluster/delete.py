@@ -7,8 +7,10 @@ import shutil
 from collections.abc import Sequence
 
 from minikube.cluster import rights, scheduledstop
+from minikube.drivers.leftbehind import LeftBehind
 from minikube.host.moments import moment
 from minikube.kubernetes import kubeconfig
+from minikube.output.problems import together
 from minikube.output.reason import Reason
 from minikube.output.report import Report
 from minikube.profiles import profile as profile_files
@@ -20,14 +22,20 @@ from minikube.profiles.paths import doomed_directory, home, machine_directory
 def delete(profiles: Sequence[str], report: Report, *, purge: bool = False) -> None:
     """Delete each profile's cluster, whatever is left of it; with `purge`, the whole home directory afterwards."""
     rights.require_for("delete", [profile for profile in profiles if _anything_of(profile)])
+    beyond_reach: list[Reason] = []
     for profile in profiles:
         with profile_lock(profile, command="delete", on_wait=report.info):
-            _delete_one(profile, report)
+            try:
+                _delete_one(profile, report)
+            except LeftBehind as left:
+                beyond_reach.append(left)
         lock_file(profile).unlink(missing_ok=True)
     if purge:
         report.step("Puring home dir", "Purging home directory ...")
         shutil.rmtree(home(), ignore_errors=True)
         report.info(f"Successfully purged minikube directory located at - [{home()}]")
+    if beyond_reach:
+        raise together(beyond_reach)
 
 
 def deletable() -> list[str]:
@@ -47,12 +55,14 @@ def _delete_one(profile: str, report: Report) -> None:
     machine, known = profile_files.machine_name(profile), profile_files.exists(profile)
     report.step("Deleting", f'Deleting "{profile}" ...')
     scheduledstop.end_waiting(profile)
-    _delete_machine(profile, machine, report, known=known)
+    left = _delete_machine(profile, machine, report, known=known)
     with moment("remove profile"):
         profile_files.delete(profile)
     with moment("remove context"):
         kubeconfig.remove(profile)
     _forget_as_active(profile)
+    if left:
+        raise left
     report.step("Done", f'Removed all traces of the "{profile}" cluster.')
 
 
@@ -63,11 +73,12 @@ def _anything_of(profile: str) -> bool:
     )
 
 
-def _delete_machine(profile: str, machine: str, report: Report, *, known: bool) -> None:
+def _delete_machine(profile: str, machine: str, report: Report, *, known: bool) -> LeftBehind | None:
     """The machine's own files say whose it is; a damaged or missing profile file must not stand in the way."""
     from minikube.drivers import machinefile
     from minikube.drivers.registry import driver_for
 
+    left = None
     name = machinefile.driver_name(machine)
     if not name:
         with contextlib.suppress(Reason):
@@ -80,12 +91,15 @@ def _delete_machine(profile: str, machine: str, report: Report, *, known: bool) 
         if missing:
             report.info(f"Some of it was gone already: {', '.join(missing)}", style="meh")
         driver.delete()
+    except LeftBehind as beyond_reach:
+        left = beyond_reach
     except Reason as reason:
         if reason.id != "DRV_NOT_FOUND" or machine_directory(machine).exists():
             raise
         report.warning(f"{reason.message}. Nothing of the machine is left in this home, so only the profile is deleted.")
     # The driver has removed what is its own; what was kept about the machine goes last, so that a failure can be tried again.
     shutil.rmtree(machine_directory(machine), ignore_errors=True)
+    return left
 
 
 def _left_on_host(machine: str) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from minikube.drivers.base import Driver
+from minikube.drivers.leftbehind import LeftBehind
 from minikube.drivers.ssh.explain import ID
 from minikube.drivers.ssh.node import SshNode
+from minikube.drivers.ssh.place import NODES
 from minikube.drivers.ssh.session import Session
 from minikube.output.reason import Reason
 
@@ -65,6 +67,9 @@ class SshDriver(Driver):
             try:
                 self._session.call("delete", timeout=STOP_SECONDS)
             except Reason as reason:
+                if self._session.target.key_is_gone():
+                    self._session.forget()
+                    raise self._left_behind() from None
                 raise self._not_deleted(reason) if reason.id == ID else reason from None
         self._session.forget()
 
@@ -93,6 +98,17 @@ class SshDriver(Driver):
         """The node may still be there. Only its owner can know that it is not."""
         advice = f"{reason.advice} If that machine is gone for good: rm -r '{self._session.directory}', then the same command again."
         return Reason(reason.id, reason.message, advice=advice)
+
+    def _left_behind(self) -> LeftBehind:
+        """Unlike a machine that does not answer today, nobody here can ever log in there again."""
+        session, target = self._session, self._session.target
+        return LeftBehind(
+            ID,
+            f"{target.address} was not reached: the key {target.key} does not exist. What was here of "
+            f'"{session.machine}" is removed; its node is still there',
+            advice="Log in there another way and remove it: end its processes (a restart of the machine does), "
+            f"then sudo rm -r {NODES}/{session.client}",
+        )
 
     def _created(self) -> dict[str, Any]:
         facts = self._session.facts()

@@ -46,5 +46,8 @@ class Target:
         if not 0 < self.port < 65536:
             raise Reason("MK_USAGE", f"--ssh-port={self.port} is not a port number")
         if self.key and not os.access(self.key, os.R_OK):
-            why = "cannot be read" if os.path.exists(self.key) else "does not exist"  # noqa: PTH110 - status stands on this module
+            why = "does not exist" if self.key_is_gone() else "cannot be read"
             raise Reason("MK_USAGE", f"The key {self.key} {why}", advice="Give the private key's file with --ssh-key.")
+
+    def key_is_gone(self) -> bool:
+        return bool(self.key) and not os.path.lexists(self.key)
