@@ -38,6 +38,8 @@ def _v1(limits: Limits) -> Iterator[tuple[str, str]]:
 
 def _v2(limits: Limits) -> Iterator[tuple[str, str]]:
     yield "memory.max", str(limits.memory_mb << 20 or "max")
+    # Beyond it the host would swap for a node, slowly, until nothing else can.
+    yield "memory.swap.max", "0" if limits.memory_mb else "max"
     yield "cpu.max", f"{int(limits.cpus * PERIOD) or 'max'} {PERIOD}"
     yield "pids.max", str(limits.pids or "max")
 

@@ -17,6 +17,12 @@ KERNEL_SETTINGS = {
     "kernel/keys/root_maxbytes": "25000000",
 }
 SETTINGS_DIRECTORY = "/etc/minikube/kernel"
+# A group of version 2 has processes or divides what it has, never both, and the kubelet divides the node's root group among pods.
+LEAVE_ROOT_GROUP = """
+cd /sys/fs/cgroup
+[ -e cgroup.controllers ] || exit 0
+mkdir -p services && for process in $(cat cgroup.procs); do echo $process > services/cgroup.procs || [ ! -e /proc/$process ] || exit; done
+"""
 
 
 def commands(*, subnet: str, service_address: str, api_port: int) -> list[dict[str, Any]]:
@@ -24,6 +30,7 @@ def commands(*, subnet: str, service_address: str, api_port: int) -> list[dict[s
     network = IPv4Network(subnet)
     address, gateway = IPv4Interface(f"{network[2]}/{network.prefixlen}"), str(network[1])
     return [
+        {"argv": ["/bin/sh", "-c", LEAVE_ROOT_GROUP]},
         {"argv": ["/bin/sh", "-c", _kernel_settings()]},
         {"argv": ["/usr/sbin/ip", "-batch", "-"], "input": _addresses(address, gateway)},
         {"argv": ["/usr/sbin/nft", "-f", "-"], "input": _api_shortcut(str(address.ip), service_address, api_port)},
