@@ -38,7 +38,7 @@ def test_containerd_understands_it(tmp_path):
 
 def test_pods_get_the_first_nodes_part_of_the_range():
     network = json.loads(containerd.cni_configuration("10.244.0.0/16"))
-    bridge, portmap = network["plugins"]
-    assert bridge["ipam"]["subnet"] == "10.244.0.0/24"
-    assert bridge["ipMasqBackend"] == portmap["backend"] == "nftables"
+    cable, portmap = network["plugins"]
+    assert cable["ipam"]["subnet"] == "10.244.0.0/24"
+    assert cable["ipMasqBackend"] == portmap["backend"] == "nftables"
     assert containerd.first_node_subnet("10.50.0.0/25") == "10.50.0.0/25"

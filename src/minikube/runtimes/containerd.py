@@ -84,22 +84,20 @@ required_plugins = ["io.containerd.grpc.v1.cri"]
 
 
 def cni_configuration(pod_network: str) -> str:
-    """The bridge all pods of a node share, in the part of the pods' range that the controller manager gives the first node."""
+    """Each pod's own cable to the node, in the part of the pods' range that the controller manager gives the first node.
+
+    Pods on a common bridge would answer each other without the node seeing it, so a service's address would stay in one half of a
+    conversation, except where the whole host has br_netfilter loaded. Everything on a cable is routed by the node.
+    """
     network = {
         "cniVersion": "1.0.0",
-        "name": "bridge",
+        "name": "pods",
         "plugins": [
             {
-                "type": "bridge",
-                "bridge": "bridge",
-                "addIf": "true",
-                "isDefaultGateway": True,
-                "isGateway": True,
-                "forceAddress": False,
+                "type": "ptp",
                 "ipMasq": True,
                 "ipMasqBackend": "nftables",
-                "hairpinMode": True,
-                "ipam": {"type": "host-local", "subnet": first_node_subnet(pod_network)},
+                "ipam": {"type": "host-local", "subnet": first_node_subnet(pod_network), "routes": [{"dst": "0.0.0.0/0"}]},
             },
             {"type": "portmap", "backend": "nftables", "capabilities": {"portMappings": True}},
         ],

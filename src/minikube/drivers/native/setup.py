@@ -44,8 +44,6 @@ def _kernel_settings() -> str:
         "mount --bind /proc/sys /proc/sys && mount --bind /proc/sys/net /proc/sys/net"
         f" && {covers} && mount -o remount,bind,ro /proc/sys"
         " && echo 1 > /proc/sys/net/ipv4/ip_forward"
-        # Answers of a pod to another pod of the same node must pass the service rules too, or their addresses stay translated.
-        " && { [ ! -e /proc/sys/net/bridge/bridge-nf-call-iptables ] || echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables; }"
     )
 
 
