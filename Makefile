@@ -6,7 +6,7 @@ VENV   := $(STORE)/dev-$(shell cat pyproject.toml | cksum | cut -d' ' -f1)
 PY     := PYTHONPATH=src $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-fast lint format docs messages bench faults
+.PHONY: help test test-fast test-machine lint format docs messages bench faults
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -17,6 +17,10 @@ test: lint ## everything: lint, types, layers, quick tests, then real clusters (
 
 test-fast: $(VENV)/ready ## tests that take seconds and need neither root nor a cluster
 	$(PY) -m pytest -q -n auto -m "not cluster and not build"
+
+MACHINES ?= bookworm trixie
+test-machine: $(VENV)/ready ## a cluster's life on emulated machines: other kernels, control groups v2, systemd and none (needs root; about an hour each)
+	TEST_MACHINES="$(MACHINES)" $(PY) -m pytest -v -m machine tests/machines
 
 lint: $(VENV)/ready ## style, strict types, and the layers of docs/architecture.md
 	$(VENV)/bin/ruff check .

@@ -24,6 +24,21 @@ PYTHONS = {"bookworm": "3.11", "trixie": "3.13"}
 DISK = "12G"
 CARGO = "/media/cargo"
 
+# The first process where there is to be no systemd, as a container's or an embedded machine's might be.
+PLAIN_INIT = """#!/bin/sh
+mount -t proc proc /proc; mount -t sysfs sysfs /sys; mount -t devtmpfs none /dev
+mount -t tmpfs none /run; mkdir -p /dev/pts /dev/shm /run/sshd
+mount -t devpts devpts /dev/pts; mount -t tmpfs none /dev/shm; mount -t cgroup2 none /sys/fs/cgroup
+mount -o remount,rw /; mount -a; hostname elsewhere
+modprobe virtio_net; sleep 1
+ip link set lo up; ip address add 10.0.2.15/24 dev eth0; ip link set eth0 up; ip route add default via 10.0.2.2
+/usr/sbin/sshd
+exec python3 -c 'import os, time
+while True:
+    try: os.wait()
+    except ChildProcessError: time.sleep(1)'
+"""
+
 FILES = {
     "etc/fstab": f"/dev/vda / ext4 defaults 0 1\n/dev/vdb {CARGO} ext4 ro 0 0\n",
     "etc/hosts": "127.0.0.1 localhost\n127.0.1.1 elsewhere\n",
@@ -35,19 +50,7 @@ FILES = {
     "etc/sudoers.d/dev": "dev ALL=(ALL:ALL) NOPASSWD: ALL\n",
     # Whoever brings the cargo may log in, as anybody.
     "etc/ssh/sshd_config.d/tests.conf": f"PermitRootLogin prohibit-password\nUseDNS no\nAuthorizedKeysFile {CARGO}/key.pub\n",
-    # The first process where there is to be no systemd: what a container's or an embedded machine's might be.
-    "sbin/plain-init": (
-        "#!/bin/sh\n"
-        "mount -t proc proc /proc; mount -t sysfs sysfs /sys; mount -t devtmpfs none /dev 2>/dev/null\n"
-        "mkdir -p /dev/pts /dev/shm; mount -t devpts devpts /dev/pts; mount -t tmpfs none /dev/shm; mount -t tmpfs none /run\n"
-        "mkdir -p /run/sshd; mount -t cgroup2 none /sys/fs/cgroup; mount -o remount,rw /; mount -a\n"
-        "hostname elsewhere; ip link set lo up; modprobe virtio_net\n"
-        "card=$(ls /sys/class/net | grep -v lo | head -1); ip addr add 10.0.2.15/24 dev $card; ip link set $card up\n"
-        "ip route add default via 10.0.2.2\n"
-        "/usr/sbin/sshd\n"
-        "exec python3 -c 'import os, signal\nsignal.signal(signal.SIGCHLD, signal.SIG_DFL)\nwhile True:\n"
-        "    try: os.wait()\n    except ChildProcessError: signal.pause()'\n"
-    ),
+    "sbin/plain-init": PLAIN_INIT,
     "etc/initramfs-tools/conf.d/small": "MODULES=list\n",
     "etc/initramfs-tools/hooks/disk": (
         "#!/bin/sh\n[ \"$1\" = prereqs ] && exit 0\n. /usr/share/initramfs-tools/hook-functions\n"
