@@ -6,6 +6,7 @@ only set there. What is set one level up holds for all below, and is not part of
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,8 @@ def build(path: str, limits: Limits) -> None:
         group = cgroups.make(path, controller)
         # A host without that controller has no limit to offer: runc says so for the node's own group.
         if group and (group / name).exists():
+            if name == "memory.max":
+                _require_room(group, limits)
             (group / name).write_text(value)
     if not cgroups.is_v2() and (devices := cgroups.make(path, "devices")):
         _close(devices)
@@ -42,6 +45,14 @@ def _v2(limits: Limits) -> Iterator[tuple[str, str]]:
     yield "memory.swap.max", "0" if limits.memory_mb else "max"
     yield "cpu.max", f"{int(limits.cpus * PERIOD) or 'max'} {PERIOD}"
     yield "pids.max", str(limits.pids or "max")
+
+
+def _require_room(group: Path, limits: Limits) -> None:
+    """Version 1 refuses a limit below what is in use; version 2 takes it, and ends processes until it fits."""
+    told = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+    in_use = int((group / "memory.current").read_text()) - int(told["file"]) + int(told["shmem"])
+    if 0 < limits.memory_mb << 20 < in_use:
+        raise OSError(errno.EBUSY, f"{in_use >> 20} MB are in use")
 
 
 def _close(devices: Path) -> None:
