@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import filecmp
+import json
 import os
 import shutil
 import subprocess
@@ -15,6 +16,9 @@ from pathlib import Path
 from minikube.artifacts.oci import image_ids
 from minikube.host.process import ProcessFailed, run, spawn, tied
 from minikube.output.reason import Reason
+
+SECCOMP = "seccomp.json"
+"""In a prepared store: the system calls this containerd lets a container make if nobody says otherwise (RuntimeDefault)."""
 
 _NAMESPACE = "k8s.io"
 _SNAPSHOTS = "io.containerd.snapshotter.v1.overlayfs/snapshots"
@@ -68,9 +72,11 @@ def build_prepared_store(
                 run([*client, "images", "tag", "--local", "--force", "--skip-reference-check", name, image_id])
         # Unpacked is all a node needs: without the layers' tars the store is half the size. Waits for the garbage collector.
         run([*client, "content", "prune", "references"])
+        rules = _default_rules(client)
     for path in destination.iterdir():
         if path.name not in _KEPT:
             shutil.rmtree(path)
+    (destination / SECCOMP).write_text(rules)
     for inside, source in (share or {}).items():
         _share(destination, inside, source)
 
@@ -111,6 +117,14 @@ def private_containerd(root: Path, containerd: Path) -> Iterator[str]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def _default_rules(client: Sequence[str]) -> str:
+    """Asked for with a container that is never started: containerd has no other way to tell."""
+    run([*client, "containers", "create", "--rootfs", "--seccomp", "/", "rules"])
+    specification = json.loads(run([*client, "containers", "info", "--spec", "rules"]).stdout)
+    run([*client, "containers", "delete", "rules"])
+    return json.dumps(specification["linux"]["seccomp"], indent=1) + "\n"
 
 
 def _wait_for_socket(address: Path, process: subprocess.Popen[bytes]) -> None:

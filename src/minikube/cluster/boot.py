@@ -32,6 +32,7 @@ from minikube.kubernetes.clusterspec import (
     ETCD_DIRECTORY,
     KUBEADM_FILE,
     KUBERNETES_DIRECTORY,
+    PATCHES_DIRECTORY,
     SEED_DIRECTORY,
     ClusterSpec,
 )
@@ -296,7 +297,9 @@ class Boot:
         """Changes when anything the cluster's objects are made from does."""
         made_from = [json.dumps(self._objects(), sort_keys=True).encode(), self.files[KUBEADM_FILE].content]
         made_from += [" ".join(kubelet_command(self.spec)).encode(), str(self.machine.user_namespace).encode()]
-        made_from += [path.encode() + file.content for path, file in self.files.items() if path.startswith(CERTIFICATES)]
+        made_from += [
+            path.encode() + file.content for path, file in self.files.items() if path.startswith((CERTIFICATES, PATCHES_DIRECTORY))
+        ]
         # A new runc, containerd or node image is taken up by the next start, also by that of a running cluster.
         parts = self.components
         made_from += [part.parent.parent.name.encode() for part in (parts.node_image / "-", parts.node_binaries / "-", parts.runc)]
@@ -325,6 +328,7 @@ class Boot:
             pause_image=image_names(self.versions, self.spec.image_repository)["pause"],
             registries=registry_hosts(self.config.InsecureRegistry or (), self.config.RegistryMirror or ()),
             machine=self.machine,
+            prepared_store=self.components.prepared_store,
         )
 
     def _retry(self, act: Callable[[], object]) -> None:

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+from minikube.artifacts.prepared import SECCOMP
 from minikube.cluster.services import API_DOOR, RENEWAL
 from minikube.drivers.base import Node
 from minikube.drivers.values import File, Machine
+from minikube.kubernetes import sparselog
 from minikube.kubernetes.clusterspec import CONTROL_PLANE_NAME, KUBEADM_FILE, KUBELET_FILE, PATCHES_DIRECTORY, ClusterSpec
 from minikube.kubernetes.kubeadm import dump_yaml, kubeadm_documents, static_pod_patches
 from minikube.kubernetes.kubelet import kubelet_configuration
@@ -19,15 +21,20 @@ from minikube.runtimes import containerd
 HOST_NAME = "host.minikube.internal"
 
 
-def node_files(spec: ClusterSpec, node: Node, *, pause_image: str, machine: Machine, registries: Mapping[str, str]) -> dict[str, File]:
+def node_files(
+    spec: ClusterSpec, node: Node, *, pause_image: str, machine: Machine, registries: Mapping[str, str], prepared_store: Path
+) -> dict[str, File]:
     """Path in the node to content."""
     restrict_oom_score = machine.user_namespace or "CAP_SYS_RESOURCE" not in machine.capabilities
     texts = {
         KUBEADM_FILE: kubeadm_documents(spec),
         KUBELET_FILE: dump_yaml(kubelet_configuration(spec)),
         **{f"{PATCHES_DIRECTORY}/{name}": text for name, text in static_pod_patches(spec).items()},
+        sparselog.profile_path(spec): sparselog.profile((prepared_store / SECCOMP).read_text()),
         "/etc/containerd/config.toml": containerd.configuration(
-            sandbox_image=pause_image, restrict_oom_score_adj=restrict_oom_score, own_keyrings=not machine.user_namespace
+            sandbox_image=pause_image,
+            restrict_oom_score_adj=restrict_oom_score,
+            own_keyrings=not machine.user_namespace,
         ),
         **registries,
         "/etc/cni/net.d/1-k8s.conflist": containerd.cni_configuration(spec.pod_network),

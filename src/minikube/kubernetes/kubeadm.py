@@ -14,6 +14,7 @@ from minikube.kubernetes.clusterspec import (
     ClusterSpec,
 )
 from minikube.kubernetes.kubelet import kubelet_configuration, volume_plugins
+from minikube.kubernetes.sparselog import PROFILE
 
 ADMISSION_PLUGINS = (
     "NamespaceLifecycle,LimitRanger,ServiceAccount,DefaultStorageClass,DefaultTolerationSeconds,"
@@ -91,6 +92,8 @@ def static_pod_patches(spec: ClusterSpec) -> dict[str, str]:
         }
         if component in READINESS_SINCE and spec.at_least(READINESS_SINCE[component]):
             container["readinessProbe"] = {"initialDelaySeconds": 0, "periodSeconds": READINESS_SECONDS}
+        if component == "etcd":
+            container["securityContext"] = PROFILE
         patches[f"{component}0+strategic.yaml"] = dump_yaml({"spec": {"containers": [container]}})
     return patches
 
