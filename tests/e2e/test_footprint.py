@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from support import manifests
+
 from e2e.conftest import Cluster
+
+SYSTEM_SHIMS = 2
+
+
+def shims(cluster: Cluster) -> int:
+    return len(cluster.ssh("pgrep -x containerd-shim").split())
 
 
 def test_the_databases_log_takes_no_more_than_what_is_in_it(bare_cluster: Cluster) -> None:
@@ -18,3 +26,13 @@ def test_the_databases_log_takes_no_more_than_what_is_in_it(bare_cluster: Cluste
 def test_the_database_runs_under_the_runtimes_rules_otherwise(bare_cluster: Cluster) -> None:
     mode, filters = bare_cluster.ssh("awk '/^Seccomp/ {print $2}' /proc/$(pgrep -x etcd)/status").split()
     assert (mode, int(filters) >= 2) == ("2", True)
+
+
+def test_the_clusters_own_pods_share_two_shims_and_those_of_users_do_not(cluster: Cluster) -> None:
+    users = int(cluster.ssh("ctr -n k8s.io containers ls | grep -c /pause: || true")) - 7
+    cluster.apply(manifests.pod("with-its-own-shim"))
+    cluster.kubectl("wait", "--for=condition=Ready", "pod/with-its-own-shim", "--timeout=60s")
+    try:
+        assert shims(cluster) == SYSTEM_SHIMS + users + 1
+    finally:
+        cluster.kubectl("delete", "pod/with-its-own-shim", "--wait=false", "--grace-period=1")

@@ -26,7 +26,7 @@ from minikube.cluster.steps import Graph
 from minikube.cluster.sync import bring
 from minikube.drivers.base import Driver, Node
 from minikube.drivers.values import File
-from minikube.kubernetes import health, hostusers
+from minikube.kubernetes import health, hostusers, sharedshims
 from minikube.kubernetes.api import Api, ApiError, ApiUnreachable, object_path
 from minikube.kubernetes.clusterspec import (
     ETCD_DIRECTORY,
@@ -307,7 +307,7 @@ class Boot:
 
     def _objects(self) -> list[dict[str, Any]]:
         images = image_names(self.versions, self.spec.image_repository)
-        return [
+        objects = [
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}},
             *kube_proxy_objects(self.spec, image=images["kube-proxy"]),
             *coredns_objects(
@@ -320,6 +320,7 @@ class Boot:
             *storage.storage_class_objects(),
             *storage.storage_provisioner_objects(),
         ]
+        return [sharedshims.in_groups(obj) for obj in objects]
 
     def _node_files(self) -> dict[str, File]:
         return node_files(

@@ -11,7 +11,7 @@ from minikube.artifacts.prepared import SECCOMP
 from minikube.cluster.services import API_DOOR, RENEWAL
 from minikube.drivers.base import Node
 from minikube.drivers.values import File, Machine
-from minikube.kubernetes import sparselog
+from minikube.kubernetes import sharedshims, sparselog
 from minikube.kubernetes.clusterspec import CONTROL_PLANE_NAME, KUBEADM_FILE, KUBELET_FILE, PATCHES_DIRECTORY, ClusterSpec
 from minikube.kubernetes.kubeadm import dump_yaml, kubeadm_documents, static_pod_patches
 from minikube.kubernetes.kubelet import kubelet_configuration
@@ -35,6 +35,7 @@ def node_files(
             sandbox_image=pause_image,
             restrict_oom_score_adj=restrict_oom_score,
             own_keyrings=not machine.user_namespace,
+            heeded=[sharedshims.ANNOTATION],
         ),
         **registries,
         "/etc/cni/net.d/1-k8s.conflist": containerd.cni_configuration(spec.pod_network),

@@ -97,7 +97,7 @@ def _replica_set(deployment: Object) -> Object:
 
 def _pod_of_replica_set(replica_set: Object, node_name: str, moment: str) -> Object:
     template, name = replica_set["spec"]["template"], replica_set["metadata"]["name"]
-    return _pod(replica_set, name, template["metadata"]["labels"]) | _running(template["spec"], node_name, moment)
+    return _pod(replica_set, name, template["metadata"]) | _running(template["spec"], node_name, moment)
 
 
 def _revision(daemon_set: Object) -> Object:
@@ -139,8 +139,9 @@ def _addressed(spec: Object) -> Object:
 
 
 def _pod_of_daemon_set(daemon_set: Object, revision: Object, node_name: str, moment: str) -> Object:
-    labels = revision["metadata"]["labels"] | {"pod-template-generation": "1"}
-    pod = _pod(daemon_set, daemon_set["metadata"]["name"], labels) | _running(daemon_set["spec"]["template"]["spec"], node_name, moment)
+    template = daemon_set["spec"]["template"]
+    metadata = template["metadata"] | {"labels": revision["metadata"]["labels"] | {"pod-template-generation": "1"}}
+    pod = _pod(daemon_set, daemon_set["metadata"]["name"], metadata) | _running(template["spec"], node_name, moment)
     field = {"key": "metadata.name", "operator": "In", "values": [node_name]}
     pod["spec"]["affinity"] = {
         "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": [field]}]}}
@@ -148,15 +149,16 @@ def _pod_of_daemon_set(daemon_set: Object, revision: Object, node_name: str, mom
     evicting = [_exists(f"node.kubernetes.io/{why}", "NoExecute") for why in ("not-ready", "unreachable")]
     pressed = ("disk-pressure", "memory-pressure", "pid-pressure", "unschedulable", "network-unavailable")
     pod["spec"]["tolerations"] = [
-        *daemon_set["spec"]["template"]["spec"]["tolerations"],
+        *template["spec"]["tolerations"],
         *evicting,
         *(_exists(f"node.kubernetes.io/{why}", "NoSchedule") for why in pressed),
     ]
     return pod
 
 
-def _pod(owner: Object, prefix: str, labels: dict[str, str]) -> Object:
-    metadata = _owned(owner, f"{prefix}-{_letters(5)}", labels) | {"generateName": f"{prefix}-"}
+def _pod(owner: Object, prefix: str, template: Object) -> Object:
+    """With the labels and annotations of the template's metadata."""
+    metadata = template | _owned(owner, f"{prefix}-{_letters(5)}", template["labels"]) | {"generateName": f"{prefix}-"}
     return _identified({"apiVersion": "v1", "kind": "Pod", "metadata": metadata})
 
 

@@ -14,6 +14,7 @@ from minikube.kubernetes.clusterspec import (
     ClusterSpec,
 )
 from minikube.kubernetes.kubelet import kubelet_configuration, volume_plugins
+from minikube.kubernetes.sharedshims import group_of
 from minikube.kubernetes.sparselog import PROFILE
 
 ADMISSION_PLUGINS = (
@@ -94,7 +95,8 @@ def static_pod_patches(spec: ClusterSpec) -> dict[str, str]:
             container["readinessProbe"] = {"initialDelaySeconds": 0, "periodSeconds": READINESS_SECONDS}
         if component == "etcd":
             container["securityContext"] = PROFILE
-        patches[f"{component}0+strategic.yaml"] = dump_yaml({"spec": {"containers": [container]}})
+        patch = {"metadata": {"annotations": group_of(component)}, "spec": {"containers": [container]}}
+        patches[f"{component}0+strategic.yaml"] = dump_yaml(patch)
     return patches
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+from collections.abc import Sequence
 
 CNI_BIN_DIRECTORIES = ("/opt/cni/bin", "/usr/local/libexec/cni")
 CNI_CONFIG_DIRECTORY = "/etc/cni/net.d"
@@ -23,11 +24,11 @@ UNUSED_PLUGINS = (
 )
 
 
-def configuration(*, sandbox_image: str, restrict_oom_score_adj: bool, own_keyrings: bool = True) -> str:
+def configuration(*, sandbox_image: str, restrict_oom_score_adj: bool, own_keyrings: bool = True, heeded: Sequence[str] = ()) -> str:
     """/etc/containerd/config.toml.
 
     `restrict_oom_score_adj` is for hosts where even root may not lower a score (no CAP_SYS_RESOURCE). In a user namespace root may have
-    200 keyrings like anybody else, too few for one in each container.
+    200 keyrings like anybody else, too few for one in each container. `heeded` are annotations of pods that the runtime is told.
     """
     # Its own default is a second: then every shim of an idle node is woken all the time. The kubelet looks every ten seconds.
     stats = "10s"
@@ -73,6 +74,7 @@ required_plugins = ["io.containerd.grpc.v1.cri"]
       # Privileged containers get the devices of all others: the node itself has no more, and on cgroup v1 runc fails when asked for them.
       privileged_without_host_devices = true
       privileged_without_host_devices_all_devices_allowed = false
+      pod_annotations = {json.dumps(list(heeded))}
 
       [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
         SystemdCgroup = false
