@@ -200,8 +200,8 @@ def test_unhurried_processes_get_a_timer_slack_and_others_do_not(tmp_path: Path)
         slack = supervisor.Slack()
         slack.due = 0
         until(lambda: Path(f"/proc/{processes[0].pid}/comm").read_text().startswith(sleeper.name[:15]))
-        slack.advance(1.0, [sleeper.name])
-        assert [Path(f"/proc/{process.pid}/timerslack_ns").read_text().strip() for process in processes] == ["50000000", "50000"]
+        slack.advance(1.0, {sleeper.name: 500})
+        assert [Path(f"/proc/{process.pid}/timerslack_ns").read_text().strip() for process in processes] == ["500000000", "50000"]
     finally:
         for process in processes:
             process.kill()

@@ -30,6 +30,8 @@ SERVING_DIRECTORY = f"{CERTIFICATES_DIRECTORY}/controllers"
 SERVING = {"tls-cert-file": f"{SERVING_DIRECTORY}/serving.crt", "tls-private-key-file": f"{SERVING_DIRECTORY}/serving.key"}
 # An etcd that has just started waits for up to a second for a leader to speak up, who in a cluster of one can only be itself.
 ALONE = {"election-timeout": "100", "heartbeat-interval": "20"}
+# kubeadm has etcd tell each of the API server's eighty watches every five seconds that nothing happened. Whoever needs to know asks.
+QUIET = {"watch-progress-notify-interval": "60s"}
 
 # kubeadm gives a component four minutes to come up, asked for the first time after ten seconds; we ask every second from the start.
 # kubeadm asks every second, a TLS handshake each time. The kubelet asks at once when the startup probe succeeds, so that a longer period
@@ -129,7 +131,8 @@ def cluster_configuration(spec: ClusterSpec) -> dict[str, Any]:
     # For `kubeadm certs`; the certificates of a start are ours. v1beta3 has no words for either.
     keys = {"certificateValidityPeriod": _duration(spec.certificate_seconds), "encryptionAlgorithm": "ECDSA-P256"}
     plugins = {"flex-volume-plugin-dir": directory} if (directory := volume_plugins(spec)) else {}
-    etcd: dict[str, Any] = {"dataDir": ETCD_DIRECTORY, "extraArgs": _arguments(spec, ALONE, "etcd")}
+    quiet = QUIET if spec.at_least(34) else {}  # the option has another name before etcd 3.6
+    etcd: dict[str, Any] = {"dataDir": ETCD_DIRECTORY, "extraArgs": _arguments(spec, ALONE | quiet, "etcd")}
     if spec.etcd_tag:
         etcd["imageTag"] = spec.etcd_tag
     return {

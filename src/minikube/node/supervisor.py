@@ -24,8 +24,8 @@ The metadata file; only `name` and a service's `name` and `argv` have no default
   drain_timeout      5.0: ... and this many seconds to end
   drain_last         []: names of processes (the database) that are told only when all others have ended, and get two seconds more
   drain_briefly      []: names of processes (the API server, who has nothing to lose but time) that are ended after 0.4 s of those
-  unhurried          []: names of processes whose timers may be up to 50 ms late once they run; late timers ring together, and a process
-                     that has dozens of them (every Kubernetes component) sleeps between
+  unhurried          {}: names of processes, and by how many milliseconds their timers may be late once they run; late timers ring
+                     together, and a process that has dozens of them (every Kubernetes component) sleeps between
 
 The control socket takes one JSON line per connection, and answers {"ok": true, ...} or {"ok": false, "error": text}:
   status             uptime, stopping, setup; services: pid, restarts, since, last_exit, state (waiting, starting, running, ready, stopping,
@@ -62,7 +62,7 @@ REQUEST_LIMIT, REQUEST_TIMEOUT, CONNECTION_LIMIT = 1 << 20, 5.0, 100
 HANGUP_GRACE = 2.0
 SWEEP_EVERY = 0.03
 BRIEFLY = 0.4
-SLACK_EVERY, SLACK_NANOSECONDS = 15.0, b"50000000"
+SLACK_EVERY = 15.0
 # They reap and hold containers: they end after them, not with them.
 CONTAINER_KEEPERS = ("containerd-shim", "conmon", "pause")
 SHUTDOWN_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGPWR)
@@ -70,8 +70,8 @@ SHUTDOWN_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGPWR)
 NODE: dict[str, Any] = {"name": "", "hostname": "", "control_socket": "/run/minikube/control.sock", "log_directory": "/var/log/minikube"}
 NODE |= {"log_limit": 10 << 20, "setup": [], "services": [], "restart": {}}
 NODE |= {"shutdown_timeout": 10.0, "drain_before": [], "drain_timeout": 5.0, "drain_last": [], "drain_briefly": []}
-NODE |= {"unhurried": []}
-TEXTS = ("argv", "after", "env", "drain_before", "drain_last", "drain_briefly", "unhurried")
+NODE |= {"unhurried": {}}
+TEXTS = ("argv", "after", "env", "drain_before", "drain_last", "drain_briefly")
 RESTART: dict[str, Any] = {"first": 0.2, "longest": 10.0}
 SETUP: dict[str, Any] = {"argv": [], "input": ""}
 SERVICE: dict[str, Any] = {"name": "", "argv": [], "env": {}, "after": [], "kind": "daemon", "ready": None, "autostart": True}
@@ -85,6 +85,8 @@ def read_metadata(path: str) -> dict[str, Any]:
     node["restart"] = _with_defaults(node["restart"], RESTART)
     node["setup"] = [_with_defaults(step if isinstance(step, dict) else {"argv": step}, SETUP) for step in node["setup"]]
     node["services"] = [_with_defaults(service, SERVICE) for service in node["services"]]
+    if not all(isinstance(milliseconds, int) for milliseconds in node["unhurried"].values()):
+        raise ValueError(f"unhurried cannot be {node['unhurried']!r:.200}")
     names = [service["name"] for service in node["services"]]
     for service in node["services"]:
         name, ready = service["name"], service["ready"]
@@ -407,16 +409,16 @@ class Slack:
         self.due = time.monotonic() + SLACK_EVERY
         self.given: dict[str, int] = {}
 
-    def advance(self, now: float, names: Sequence[str]) -> float:
-        if now >= self.due and names:
+    def advance(self, now: float, slacks: Mapping[str, int]) -> float:
+        if now >= self.due and slacks:
             self.due = now + SLACK_EVERY
-            known = [name[:15] for name in names]  # as much of a name as the kernel keeps
-            found = [entry for entry in os.listdir("/proc") if entry.isdigit() and _name_of(entry) in known]
-            for pid in found:
-                if self.given.get(pid, 0) < 2:
-                    _give_slack(pid)
-            self.given = {pid: self.given.get(pid, 0) + 1 for pid in found}
-        return self.due if names else NEVER
+            known = {name[:15]: slack for name, slack in slacks.items()}  # as much of a name as the kernel keeps
+            found = {entry: known.get(_name_of(entry)) for entry in os.listdir("/proc") if entry.isdigit()}
+            for pid, slack in found.items():
+                if slack is not None and self.given.get(pid, 0) < 2:
+                    _give_slack(pid, slack)
+            self.given = {pid: self.given.get(pid, 0) + 1 for pid, slack in found.items() if slack is not None}
+        return self.due if slacks else NEVER
 
 
 def _name_of(pid: str) -> str:
@@ -427,11 +429,11 @@ def _name_of(pid: str) -> str:
         return ""
 
 
-def _give_slack(pid: str) -> None:
+def _give_slack(pid: str, milliseconds: int) -> None:
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{thread}/timerslack_ns", "wb") as slack:
-                slack.write(SLACK_NANOSECONDS)
+                slack.write(b"%d" % (milliseconds * 1_000_000))
     except OSError:  # gone, or the kernel has no such file, or we have no right to: it only costs some CPU
         pass
 

@@ -30,8 +30,8 @@ def configuration(*, sandbox_image: str, restrict_oom_score_adj: bool, own_keyri
     `restrict_oom_score_adj` is for hosts where even root may not lower a score (no CAP_SYS_RESOURCE). In a user namespace root may have
     200 keyrings like anybody else, too few for one in each container. `heeded` are annotations of pods that the runtime is told.
     """
-    # Its own default is a second: then every shim of an idle node is woken all the time. The kubelet looks every ten seconds.
-    stats = "10s"
+    # Its own default is a second, each time waking every shim, for rates that the kubelet works out by itself.
+    stats = "60s"
     disabled = ",\n".join(f"  {json.dumps(plugin)}" for plugin in UNUSED_PLUGINS)
     return f"""version = 3
 root = "/var/lib/containerd"
