@@ -55,7 +55,6 @@ def kubernetes(*, recent: bool) -> dict[str, str]:
         "go.mod": f"module k8s.io/kubernetes\n\ngo 1.25.0\n\n{staged}",
         "cmd/kubeadm/app/constants/constants.go": CONSTANTS,
         "cmd/kubelet/kubelet.go": f"package main\n// app.NewKubeletCommand({'context.Background()' if recent else ''})\n",
-        "cmd/kubectl/kubectl.go": f"package main\n{'// logs.GlogSetter' if recent else ''}\n",
         "cmd/kubeadm/kubeadm.go": f"package main\n\n{KUBEADM[recent]}",
         **packages(*apps, "cmd/kubeadm/app/util", "cmd/kubeadm/app/util/errors"),
     }
@@ -243,7 +242,7 @@ def test_the_main_program_of_an_older_version_speaks_its_words(tmp_path: Path) -
     assert "kubelet.NewKubeletCommand() })" in older
     assert 'kubeadmerrors "k8s.io/kubernetes/cmd/kubeadm/app/util"\n' in older
     assert "kubeadmerrors.CheckErr(kubeadm.Run())" in older
-    assert not any(word in older for word in ("context", "GlogSetter", '"k8s.io/component-base/logs"'))
+    assert "context" not in older
 
 
 def test_what_the_images_made_here_cannot_do_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

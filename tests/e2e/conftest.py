@@ -97,6 +97,8 @@ class Restart(NamedTuple):
     traces: dict[str, list[str]]
     kubeconfig: str
     start: Answer
+    started_before_the_kubelet: str
+    first_containers: dict[str, Any]
     identity_after: tuple[str, str]
 
 
@@ -128,6 +130,8 @@ def restart(volume: Cluster, node_image: Path) -> Restart:
         traces=host.traces(cluster, node_image),
         kubeconfig=cluster.place.kubeconfig.read_text(),
         start=cluster.run("start", "-o", "json", timeout=300),
+        started_before_the_kubelet=cluster.ssh("cat /var/log/minikube/forerunners.log"),
+        first_containers=json.loads(cluster.ssh("crictl ps -o json --name '^(etcd|kube-apiserver)$'")),
         identity_after=identity(cluster),
     )
 

@@ -21,6 +21,16 @@ def test_start_brings_the_same_cluster_back(cluster: Cluster, restart: Restart) 
     assert not_ready(cluster.get("pods", "-n", "kube-system")["items"]) == []
 
 
+def test_the_kubelet_takes_over_what_ran_before_it(cluster: Cluster, restart: Restart) -> None:
+    running = restart.first_containers["containers"]
+    assert sorted(container["metadata"]["name"] for container in running) == ["etcd", "kube-apiserver"]
+    assert all(container["id"] in restart.started_before_the_kubelet for container in running), restart.started_before_the_kubelet
+    counted = {container["metadata"]["name"]: container["metadata"].get("attempt", 0) for container in running}
+    for name, attempt in counted.items():
+        pod = cluster.get("pod", f"{name}-{cluster.profile}", "-n", "kube-system")
+        assert pod["status"]["containerStatuses"][0]["restartCount"] == attempt >= 1
+
+
 def test_pods_of_users_come_back(cluster: Cluster, restart: Restart) -> None:
     cluster.kubectl("wait", "--for=condition=Ready", "pod/keeper", "--timeout=60s")
 

@@ -24,7 +24,7 @@ from minikube.output.progress import Progress
 
 SUITE = "trixie"
 # The names a node knows the multi-call binary by; the control plane's are in its images.
-NODE_NAMES = ("kubelet", "kubeadm", "kubectl")
+NODE_NAMES = ("kubelet", "kubeadm")
 
 
 def provide_components(versions: VersionSet, progress: Progress, *, repository: str = IMAGES) -> Components:
@@ -100,8 +100,9 @@ def _node_binaries(programs: BinaryRecipes, store: Store) -> Recipe:
         directory.mkdir(parents=True)
         for path in (found.containerd, found.containerd_shim, found.ctr, found.crictl, found.kubernetes):
             os.link(path, directory / path.name)
-        # The host runs its own runc: never the same file.
-        shutil.copy2(found.runc, directory / "runc")
+        # The host runs its own of these: never the same file.
+        for path in (found.runc, found.kubectl):
+            shutil.copy2(path, directory / path.name)
         for name in NODE_NAMES:
             (directory / name).symlink_to("kubernetes")
         plugins = target / "usr/local/libexec/cni"
@@ -111,7 +112,7 @@ def _node_binaries(programs: BinaryRecipes, store: Store) -> Recipe:
 
     return Recipe(
         name="node-binaries",
-        identity=f"{NODE_NAMES} 1",
+        identity=f"{NODE_NAMES} 2",
         build=build,
         needs=(programs.kubernetes, programs.containerd, programs.runc, programs.crictl, programs.cni_plugins),
         estimate_seconds=1,

@@ -9,9 +9,7 @@ from pathlib import Path
 from minikube.artifacts.catalogue import VersionSet
 from minikube.artifacts.endpoints import newest_patch_url
 from minikube.artifacts.origin import Origin
-from minikube.artifacts.release import kubeadm_recipe
 from minikube.artifacts.store import Store
-from minikube.artifacts.web import Web
 from minikube.host.files import read_record, write_durably
 from minikube.host.process import ProcessFailed, run
 from minikube.output.progress import Progress
@@ -22,6 +20,8 @@ _TAG = r"[0-9][0-9A-Za-z.]*"
 
 def newest_patch(minor: str, origin: Origin) -> str:
     """`v1.36` as the project itself has it just now."""
+    from minikube.artifacts.web import Web
+
     url = newest_patch_url(minor, origin.binary_mirror)
     try:
         text = Web(unchecked=origin.insecure_registries).read(url, limit=1 << 10)[0].decode(errors="replace").strip()
@@ -52,6 +52,8 @@ def recorded_patches(minor: str, root: Path) -> list[str]:
 
 def find_out(version: str, origin: Origin, store: Store, progress: Progress) -> VersionSet:
     """Ask the version's own kubeadm, and keep its answer."""
+    from minikube.artifacts.release import kubeadm_recipe  # most starts know already: they need not wait for its imports
+
     kubeadm = store.provide(kubeadm_recipe(version, store, origin), progress) / "kubeadm"
     try:
         said = run([str(kubeadm), "config", "images", "list", f"--kubernetes-version={version}"]).text

@@ -14,13 +14,15 @@ import os
 import socket
 import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minikube.host.process import spawn, tied
 from minikube.output.reason import Reason
+
+if TYPE_CHECKING:  # every start imports this module, and few make a seed
+    from urllib.request import BaseHandler, OpenerDirector
 
 SEED = "seed.json"
 
@@ -113,7 +115,9 @@ def _settled(database: int, *, quiet: float = 1.0) -> bool:
 def _range(database: int, prefix: str) -> list[dict[str, str]]:
     end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
     question = {"key": base64.b64encode(prefix.encode()).decode(), "range_end": base64.b64encode(end.encode()).decode()}
-    request = urllib.request.Request(f"http://127.0.0.1:{database}/v3/kv/range", json.dumps(question).encode())
+    from urllib.request import Request
+
+    request = Request(f"http://127.0.0.1:{database}/v3/kv/range", json.dumps(question).encode())
     with _opener().open(request, timeout=10) as answer:
         found: list[dict[str, Any]] = json.load(answer).get("kvs", [])
     return [{"key": pair["key"], "value": pair["value"]} for pair in found]
@@ -125,15 +129,19 @@ def _get(url: str, directory: Path) -> bytes:
     certificate = directory / "certs" / "apiserver.crt"  # made by the API server itself, self-signed, when it starts
     if not certificate.exists():
         raise OSError("not there yet")
-    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {_ADMIN_TOKEN}"})  # noqa: S310 - loopback
+    from urllib.request import HTTPSHandler, Request
+
+    request = Request(url, headers={"Authorization": f"Bearer {_ADMIN_TOKEN}"})  # noqa: S310 - loopback
     context = ssl.create_default_context(cafile=str(certificate))
-    with _opener(urllib.request.HTTPSHandler(context=context)).open(request, timeout=5) as answer:
+    with _opener(HTTPSHandler(context=context)).open(request, timeout=5) as answer:
         content: bytes = answer.read()
     return content
 
 
-def _opener(*handlers: urllib.request.BaseHandler) -> urllib.request.OpenerDirector:
-    return urllib.request.build_opener(urllib.request.ProxyHandler({}), *handlers)  # loopback never goes through a proxy
+def _opener(*handlers: BaseHandler) -> OpenerDirector:
+    from urllib.request import ProxyHandler, build_opener
+
+    return build_opener(ProxyHandler({}), *handlers)  # loopback never goes through a proxy
 
 
 def _wait(check: Any, directory: Path, what: str) -> None:

@@ -7,7 +7,7 @@ import json
 import threading
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from minikube.artifacts.assembly import component_recipes, node_image_recipe, present_components, provide_components, write_image_archive
 from minikube.artifacts.catalogue import VersionSet
@@ -16,14 +16,15 @@ from minikube.artifacts.endpoints import kubernetes_binary
 from minikube.artifacts.gocomponents import go_components, goarch
 from minikube.artifacts.origin import Origin
 from minikube.artifacts.provide import missing_recipes, provide_all
-from minikube.artifacts.release import Releases
 from minikube.artifacts.seed import SEED
 from minikube.artifacts.store import Recipe, Store
-from minikube.artifacts.web import Patience, Trouble, Web
 from minikube.host.files import read_record, write_durably
 from minikube.output.debuglog import debug
 from minikube.output.progress import Progress
 from minikube.output.reason import Reason
+
+if TYPE_CHECKING:
+    from minikube.artifacts.release import Releases
 
 AUTO, RELEASE, MODULES, BUNDLE = "auto", "release", "modules", "bundle"
 SOURCES = (AUTO, RELEASE, MODULES, BUNDLE)
@@ -52,7 +53,7 @@ def provide(versions: VersionSet, sourcing: Sourcing, progress: Progress) -> tup
         progress.say(f"{asked} does not answer, so components are built here from Go modules (--source=modules)")
     repository = sourcing.origin.image_repository
     if source == RELEASE:
-        releases = Releases(versions, store, sourcing.origin, node_image_recipe())
+        releases = _releases(versions, store, sourcing.origin)
         return (_released(releases) if source == ready else _provide_releases(releases, progress)), source
     if source == ready:
         return present_components(versions, repository=repository), source
@@ -103,7 +104,7 @@ def released(version: str, origin: Origin, store: Store) -> tuple[str, bool]:
 def write_images(versions: VersionSet, source: str, origin: Origin, path: Path, progress: Progress) -> None:
     """The images of a version set whose components have been provided, as an OCI archive."""
     if source == RELEASE:
-        Releases(versions, Store(), origin, node_image_recipe()).write_image_archive(path, progress)
+        _releases(versions, Store(), origin).write_image_archive(path, progress)
     else:
         write_image_archive(versions, path, repository=origin.image_repository)
 
@@ -116,8 +117,8 @@ def missing(versions: VersionSet, origin: Origin, source: str, store: Store) -> 
 def recipes_of(versions: VersionSet, origin: Origin, source: str, store: Store) -> list[Recipe]:
     """What a start with components from a source looks for in the store."""
     if source == RELEASE:
-        image = node_image_recipe()
-        return [image, *Releases(versions, store, origin, image).recipes]
+        releases = _releases(versions, store, origin)
+        return [releases.node_image, *releases.recipes]
     return component_recipes(versions, store, repository=origin.image_repository)
 
 
@@ -126,6 +127,8 @@ def answers(url: str, store: Store, *, seconds: float = _PROBE_SECONDS) -> bool:
     record = _Silence(store.root)
     if record.holds(url):
         return False
+    from minikube.artifacts.web import Patience, Trouble, Web
+
     found: list[bool] = []
 
     def ask() -> None:
@@ -168,6 +171,12 @@ class _Silence:
 
     def _read(self) -> dict[str, float]:
         return read_record(self.file)
+
+
+def _releases(versions: VersionSet, store: Store, origin: Origin) -> Releases:
+    from minikube.artifacts.release import Releases  # most starts find everything built: they need not wait for its imports
+
+    return Releases(versions, store, origin, node_image_recipe())
 
 
 def _provide_releases(releases: Releases, progress: Progress) -> Components:

@@ -51,8 +51,6 @@ def main_program(newest: str, source: Path) -> str:
     text = newest
     if "NewKubeletCommand(context" not in (source / "cmd/kubelet/kubelet.go").read_text():
         text = text.replace("NewKubeletCommand(context.Background())", "NewKubeletCommand()").replace('\t"context"\n', "")
-    if "GlogSetter" not in (source / "cmd/kubectl/kubectl.go").read_text():
-        text = text.replace("\tlogs.GlogSetter(cmd.GetLogVerbosity(os.Args))\n", "").replace('\t"k8s.io/component-base/logs"\n', "")
     kubeadm = (source / "cmd/kubeadm/kubeadm.go").read_text()
     package, call = re.search(r'"(\S+/app/util\S*)"', kubeadm), re.search(r"\.(\w+)\(app\.Run\(\)\)", kubeadm)
     if package and call:

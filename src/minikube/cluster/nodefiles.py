@@ -8,14 +8,14 @@ from functools import partial
 from pathlib import Path
 
 from minikube.artifacts.prepared import SECCOMP
-from minikube.cluster.services import API_DOOR, RENEWAL
+from minikube.cluster.services import API_DOOR, FORERUNNERS, RENEWAL
 from minikube.drivers.base import Node
 from minikube.drivers.values import File, Machine
 from minikube.kubernetes import sharedshims, sparselog
 from minikube.kubernetes.clusterspec import CONTROL_PLANE_NAME, KUBEADM_FILE, KUBELET_FILE, PATCHES_DIRECTORY, ClusterSpec
 from minikube.kubernetes.kubeadm import dump_yaml, kubeadm_documents, static_pod_patches
 from minikube.kubernetes.kubelet import kubelet_configuration
-from minikube.node import apidoor, renewal
+from minikube.node import apidoor, forerunners, renewal
 from minikube.runtimes import containerd
 
 HOST_NAME = "host.minikube.internal"
@@ -41,6 +41,7 @@ def node_files(
         "/etc/cni/net.d/1-k8s.conflist": containerd.cni_configuration(spec.pod_network),
         "/etc/crictl.yaml": f"runtime-endpoint: {spec.cri_socket}\nimage-endpoint: {spec.cri_socket}\n",
         API_DOOR: Path(apidoor.__file__).read_text(),
+        FORERUNNERS: Path(forerunners.__file__).read_text(),
         RENEWAL: Path(renewal.__file__).read_text(),
         "/etc/hostname": f"{spec.node_name}\n",
         "/etc/resolv.conf": machine.resolv_conf,

@@ -21,6 +21,8 @@ from minikube.kubernetes.kubelet import kubelet_command
 
 API_DOOR = "/etc/minikube/apidoor.py"
 RENEWAL = "/etc/minikube/renewal.py"
+FORERUNNERS = "/etc/minikube/forerunners.py"
+KEPT = "/var/lib/minikube/forerunners.json"
 PATH = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"}
 
 
@@ -62,6 +64,11 @@ def metadata(
         {"name": "manifests", "kind": "oneshot", "argv": ["/bin/sh", "-c", _manifests(spec, write=write_manifests)], "env": PATH}
     )
     before_kubelet = ["containerd", "manifests", f"{KUBERNETES_DIRECTORY}/kubelet.conf"]
+    if not write_manifests:
+        # Never a reason to wait: a kubelet that finds no pods makes them.
+        argv = ["/bin/sh", "-c", f"{shlex.join(forerunners('run'))} || :"]
+        services.append({"name": "forerunners", "kind": "oneshot", "argv": argv, "env": PATH, "after": before_kubelet})
+        before_kubelet = [*before_kubelet, "forerunners"]
     if import_images:
         services.append(
             {"name": "images", "kind": "oneshot", "argv": ["/bin/sh", "-c", import_script()], "env": PATH, "after": ["containerd"]}
@@ -95,6 +102,11 @@ def metadata(
         "drain_briefly": ["kube-apiserver"],
         "unhurried": UNHURRIED,
     }
+
+
+def forerunners(act: str) -> list[str]:
+    """`keep` what the first containers are, or `run` what was kept."""
+    return ["python3", "-I", "-S", FORERUNNERS, act, KEPT, MANIFESTS_DIRECTORY]
 
 
 def _door(spec: ClusterSpec, *, new: bool) -> list[str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from minikube import __version__
 from minikube.artifacts import sources, unpinned
 from minikube.cluster import rights, scheduledstop, steps
 from minikube.cluster.boot import Boot
-from minikube.cluster.bundles import start_bundle
 from minikube.cluster.evidence import last_words
 from minikube.cluster.mirrors import sourcing
 from minikube.cluster.pausing import wake
@@ -25,6 +25,9 @@ from minikube.profiles.locks import profile_lock
 from minikube.profiles.paths import machine_directory
 from minikube.profiles.settings import Settings
 
+if TYPE_CHECKING:
+    from minikube.cluster.bundles import StartBundle
+
 
 def start(settings: Settings, report: Report) -> None:
     """Start the profile's cluster; what cannot work is refused before anything is made."""
@@ -37,7 +40,7 @@ def start(settings: Settings, report: Report) -> None:
         existing = profile_files.load(profile)
         before = existing.KubernetesConfig.KubernetesVersion if existing else ""
         machine = profile_files.machine_name(profile)
-        bundle = start_bundle(settings)
+        bundle = _bundle(settings)
         definition, config, own, driver = prepare(settings, existing, machine, report)
         _say_what_is_gone(existing, machine, report)
         _say_what_has_no_effect(settings, report)
@@ -83,6 +86,16 @@ def _say_what_has_no_effect(settings: Settings, report: Report) -> None:
     for name in settings.unread():
         if name not in ("dry-run", "download-only", "delete-on-failure", "timing", "cache-images"):
             report.warning(f"--{name} has no effect yet: see docs/compatibility.md for what has")
+
+
+def _bundle(settings: Settings) -> StartBundle | None:
+    """The bundle that this start was given."""
+    settings.get("bundle-verify")  # has no effect of its own, which is no news to anybody
+    if not settings.get("bundle"):
+        return None
+    from minikube.cluster.bundles import start_bundle  # it can download images: 50 ms of imports
+
+    return start_bundle(settings)
 
 
 def _bring_up(boot: Boot, driver: Driver, settings: Settings, report: Report, *, before: str) -> None:
