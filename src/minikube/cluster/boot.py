@@ -181,7 +181,7 @@ class Boot:
         objects += [obj for obj in self._objects() if obj["kind"] != "Namespace"]
         if self.spec.at_least(33):
             objects += taken_addresses(objects)
-        if self.spec.at_least(30) and self.machine.user_namespace:
+        if self.spec.at_least(30) and specification.refuses_host_users(self.spec, self.machine):
             objects += hostusers.objects()
         first = with_first_pods(objects, node_name=self.spec.node_name, moment=text_of(now))
         bodies = transactions(self.components.seed, first, now=now)
@@ -280,7 +280,7 @@ class Boot:
             return
         if not self.seeded:
             with self.api() as api:
-                hostusers.tell(api, in_user_namespace=self.machine.user_namespace)
+                hostusers.tell(api, refuse=specification.refuses_host_users(self.spec, self.machine))
         self.node.put({REGISTERED: File(self.fingerprint().encode())})
 
     def api(self) -> Api:
@@ -297,6 +297,7 @@ class Boot:
         """Changes when anything the cluster's objects are made from does."""
         made_from = [json.dumps(self._objects(), sort_keys=True).encode(), self.files[KUBEADM_FILE].content]
         made_from += [" ".join(kubelet_command(self.spec)).encode(), str(self.machine.user_namespace).encode()]
+        made_from.append(str(specification.refuses_host_users(self.spec, self.machine)).encode())
         made_from += [
             path.encode() + file.content for path, file in self.files.items() if path.startswith((CERTIFICATES, PATCHES_DIRECTORY))
         ]

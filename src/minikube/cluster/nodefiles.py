@@ -11,7 +11,7 @@ from minikube.artifacts.prepared import SECCOMP
 from minikube.cluster.services import API_DOOR, FORERUNNERS, RENEWAL
 from minikube.drivers.base import Node
 from minikube.drivers.values import File, Machine
-from minikube.kubernetes import sharedshims, sparselog
+from minikube.kubernetes import hostusers, sharedshims, sparselog
 from minikube.kubernetes.clusterspec import CONTROL_PLANE_NAME, KUBEADM_FILE, KUBELET_FILE, PATCHES_DIRECTORY, ClusterSpec
 from minikube.kubernetes.kubeadm import dump_yaml, kubeadm_documents, static_pod_patches
 from minikube.kubernetes.kubelet import kubelet_configuration
@@ -45,11 +45,14 @@ def node_files(
         RENEWAL: Path(renewal.__file__).read_text(),
         "/etc/hostname": f"{spec.node_name}\n",
         "/etc/resolv.conf": machine.resolv_conf,
+        "/etc/passwd": hostusers.users(node.read("/etc/passwd") or b""),
         "/etc/hosts": hosts(node.read("/etc/hosts") or b"", name=spec.node_name, address=spec.node_ip, gateway=node.gateway),
     }
     if node.read("/etc/machine-id") is None:
         texts["/etc/machine-id"] = uuid.uuid4().hex + "\n"
-    return {path: File(text.encode()) for path, text in texts.items()}
+    files = {path: File(text.encode()) for path, text in texts.items()}
+    files[hostusers.PROGRAM] = File(hostusers.getsubids(spec, in_user_namespace=machine.user_namespace).encode(), 0o755)
+    return files
 
 
 def hosts(before: bytes, *, name: str, address: str, gateway: str) -> str:

@@ -16,6 +16,7 @@ from minikube.kubernetes.clusterspec import (
     SEED_DIRECTORY,
     ClusterSpec,
 )
+from minikube.kubernetes.hostusers import PROGRAM_DIRECTORY
 from minikube.kubernetes.kubeadm import write_files_command
 from minikube.kubernetes.kubelet import kubelet_command
 
@@ -74,7 +75,8 @@ def metadata(
             {"name": "images", "kind": "oneshot", "argv": ["/bin/sh", "-c", import_script()], "env": PATH, "after": ["containerd"]}
         )
         before_kubelet.append("images")
-    services.append({"name": "kubelet", "argv": kubelet_command(spec), "env": PATH, "after": before_kubelet})
+    kubelet_path = {"PATH": f"{PATH['PATH']}:{PROGRAM_DIRECTORY}"}
+    services.append({"name": "kubelet", "argv": kubelet_command(spec), "env": kubelet_path, "after": before_kubelet})
     services.append(
         {"name": "controllers", "kind": "oneshot", "argv": ["/bin/bash", "-c", _controllers(spec)], "env": PATH, "after": ["kubelet"]}
     )

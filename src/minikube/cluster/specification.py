@@ -8,6 +8,7 @@ from minikube.artifacts.catalogue import VersionSet, is_pinned
 from minikube.artifacts.endpoints import IMAGES
 from minikube.drivers.base import Node
 from minikube.drivers.values import Limits, Machine
+from minikube.kubernetes import hostusers
 from minikube.kubernetes.certificates import Identity
 from minikube.kubernetes.clusterspec import ClusterSpec
 from minikube.kubernetes.extraconfig import ExtraOption, parse_feature_gates
@@ -48,6 +49,11 @@ def cluster_spec(config: ClusterConfig, node: Node, machine: Machine, versions: 
         cpus=allowed.cpus,
         host_cpus=machine.cpus,
     )
+
+
+def refuses_host_users(spec: ClusterSpec, machine: Machine) -> bool:
+    """Whether pods cannot have user namespaces of their own."""
+    return machine.user_namespace and not (machine.pods_can_have_one and hostusers.ids_suffice(spec))
 
 
 def identity(config: ClusterConfig, node: Node) -> Identity:

@@ -43,6 +43,8 @@ class Machine(NamedTuple):
     """For the node: only name servers that can be reached from there."""
     user_namespace: bool = False
     """Whether the node's root is somebody else there; known once the box is made."""
+    pods_can_have_one: bool = True
+    """Whether pods may have user namespaces of their own, also in that of the node."""
 
 
 class DriverStatus(NamedTuple):

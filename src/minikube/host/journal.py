@@ -21,6 +21,7 @@ _SENTENCES = {
     "unit": "systemd unit {name}, whose control group is the node's",
     "sysctl": "kernel setting {name} changed from {before} to {after}",
     "relay": "process that asks this host's name servers ({servers}) for the node",
+    "podmounts": "process that gives mounts of pods in user namespaces their owners",
     "container": "runc container {id}",
 }
 

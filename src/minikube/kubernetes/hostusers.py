@@ -1,17 +1,26 @@
-"""A node in a user namespace cannot give pods one of their own (`hostUsers: false`): they are refused with the way to a node that can.
+"""Pods with user namespaces of their own (`hostUsers: false`): the ids they get, and their refusal where they cannot work.
 
-Otherwise such a pod would wait for ever, with the words of a system call as its only event.
+A node that is in a user namespace can give pods one only on newer kernels. Elsewhere such a pod would wait for ever, with the words of a
+system call as its only event: it is refused with the way to a node that can.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from minikube.host.shiftedids import COUNT
 from minikube.kubernetes.api import Api, ApiError, object_path
+from minikube.kubernetes.clusterspec import ClusterSpec
+
+# The kubelet asks the program `getsubids` for the ids of its user; it has no setting for them.
+USER, PROGRAM_DIRECTORY = "kubelet", "/etc/minikube/bin"
+PROGRAM = f"{PROGRAM_DIRECTORY}/getsubids"
+IDS_PER_POD, USUAL_PODS = 1 << 16, 110
 
 NAME = "host-users.minikube"
 MESSAGE = (
-    "hostUsers: false does not work in this cluster, because its node is in a user namespace as a whole. For a node without: "
+    "hostUsers: false does not work in this cluster: its node is in a user namespace as a whole, and for pods to have ones in there it takes "
+    "Linux 6.15 or newer, and room for at most 255 pods. For a node without: "
     "minikube stop, then minikube start --user-namespace=false"
 )
 
@@ -39,10 +48,30 @@ def objects() -> list[dict[str, Any]]:
     ]
 
 
-def tell(api: Api, *, in_user_namespace: bool) -> None:
-    """Have the API server say so, or no longer: a stopped cluster may be started as the other kind."""
+def ids_suffice(spec: ClusterSpec) -> bool:
+    """Whether a node's own user namespace has ids for as many pods as there may be."""
+    chosen = [value for key, value in spec.options("kubelet") if key == "max-pods"]
+    pods = int(chosen[-1]) if chosen and chosen[-1].isdecimal() else USUAL_PODS
+    return (pods + 1) * IDS_PER_POD <= COUNT
+
+
+def getsubids(spec: ClusterSpec, *, in_user_namespace: bool) -> str:
+    """The program that tells the kubelet which ids are its pods': all but the node's own. It starts only if there are enough."""
+    total = COUNT if in_user_namespace and ids_suffice(spec) else 1 << 32
+    return f"#!/bin/sh\necho '0: {USER} {IDS_PER_POD} {total - IDS_PER_POD}'\n"
+
+
+def users(before: bytes) -> str:
+    """The node's /etc/passwd with the user that the kubelet looks for."""
+    text = before.decode(errors="replace")
+    known = any(line.startswith(f"{USER}:") for line in text.splitlines())
+    return text if known else f"{text}{USER}:x:399:399::/nonexistent:/usr/sbin/nologin\n"
+
+
+def tell(api: Api, *, refuse: bool) -> None:
+    """Have the API server say so, or no longer: a stopped cluster may be started as the other kind, or on another kernel."""
     try:
-        if in_user_namespace:
+        if refuse:
             api.create_all(objects())
         else:
             for obj in reversed(objects()):

@@ -1,13 +1,9 @@
-"""Starting and ending the DNS relay of a machine."""
+"""Starting the DNS relay of a machine."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -28,25 +24,3 @@ def start(machine: Path, *, process: int, servers: Sequence[str], group: str) ->
         if relay.stdout.read() != b"ready\n":
             why = relay.stderr.read().decode(errors="replace").strip().splitlines()[-1:]
             raise Reason("IF_DEDICATED_NETWORK", f"the name servers of this host could not be made available to the node: {''.join(why)}")
-
-
-def processes(machine: Path) -> list[int]:
-    """The relay of a machine, as it is now."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            words = (entry / "cmdline").read_bytes().split(b"\0")
-            if any(word.endswith(b"/dnsrelay.py") for word in words) and os.fsencode(machine) in words:
-                found.append(int(entry.name))
-    return found
-
-
-def end(machine: Path, *, patience: float = 1.0) -> None:
-    """It ends with the node; who does not is killed."""
-    deadline = time.monotonic() + patience
-    while left := processes(machine):
-        if time.monotonic() > deadline:
-            for process in sorted(left):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(process, signal.SIGKILL)
-        time.sleep(0.01)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from minikube.artifacts.components import Components
 from minikube.artifacts.prepared import clone_store
-from minikube.drivers.native import bundle, fence, setup, usernamespace
+from minikube.drivers.native import bundle, fence, podusers, setup, usernamespace
 from minikube.drivers.native.layout import LAYERS
 from minikube.drivers.native.runc import Runc
 from minikube.drivers.native.usernamespace import Enclosure, NoUserNamespace
 from minikube.drivers.values import Limits
-from minikube.host import cgroups, scopes, systemd
+from minikube.host import attendants, cgroups, scopes, systemd
 from minikube.host.files import give, make_directory, write_durably
 from minikube.host.journal import Change, Journal
 from minikube.host.moments import moment
@@ -59,6 +59,7 @@ class Box:
         bundle.write_root(self.layout)
         enclosure = self._enclose(facts, components)
         self._furnish(components)
+        usernamespace.forget_ranges(self.layout.state("var/lib/kubelet/pods"))
         with bridge.choosing():
             # A stopped cluster's addresses may have become those of a VPN or of another cluster: it gets others, and keeps its data.
             if "subnet" not in facts or subnets.is_taken(tools, facts["subnet"]):
@@ -119,14 +120,18 @@ class Box:
         facts = self._facts()
         self.driver.node().put_metadata(metadata)
         runc = Runc(Path(facts["runc"]), self.layout.runc_state)
-        self.journal.record(*self._groups(), {"kind": "container", "id": self.layout.container})
+        enclosure = Enclosure(**facts["enclosure"]) if facts.get("enclosure") else None
+        attendant: list[Change] = [{"kind": "podmounts"}] if enclosure and enclosure.pods else []
+        self.journal.record(*self._groups(), *attendant, {"kind": "container", "id": self.layout.container})
         self.layout.control_socket.unlink(missing_ok=True)
         log = self.layout.directory / "node.log"
-        enclosure = Enclosure(**facts["enclosure"]) if facts.get("enclosure") else None
-        with self._group():
+        listener = podusers.Listener(self.layout.directory) if enclosure and enclosure.pods else None
+        with self._group(), contextlib.closing(listener) if listener else contextlib.nullcontext():
             fence.build(self.layout.fence, Limits(**facts["limits"]))
             group = self.layout.attendants
             process = runc.create(self.layout.container, self.layout.bundle, log=log, group=group, enclosure=enclosure)
+            if enclosure and listener:
+                listener.attend(self.layout.directory, process=process, place=enclosure.place, group=group)
         if enclosure:
             usernamespace.hand_over(self.layout.cgroup, enclosure.first)
         bridge.plug(NetworkTools(Path(facts["node_image"])), bridge=self.layout.bridge, cable=self.layout.cable, process=process)
@@ -147,7 +152,7 @@ class Box:
         """Bring back what a running node needs on the host and somebody ended."""
         runc = self._runc(self._facts())
         process = runc.process(self.layout.container) if runc else 0
-        if process and not relay.processes(self.layout.directory):
+        if process and not attendants.processes(relay.PROGRAM, self.layout.directory):
             self._relay_names(process)
 
     def _relay_names(self, process: int) -> None:
@@ -303,7 +308,8 @@ class Box:
         self.journal.undo(
             {
                 "container": lambda change: self._remove_container(facts, change["id"]),
-                "relay": lambda _change: relay.end(self.layout.directory),
+                "relay": lambda _change: attendants.end(relay.PROGRAM, self.layout.directory),
+                "podmounts": lambda _change: attendants.end(podusers.PROGRAM, self.layout.directory),
                 "unit": lambda change: scopes.end(change["name"]),
                 "cgroup": lambda change: _empty(change["path"]),
                 "bridge": lambda change: bridge.undo_bridge(tools, change),

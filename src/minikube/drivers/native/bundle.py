@@ -45,7 +45,7 @@ def configuration(layout: Layout, components: Components, limits: Limits, enclos
             "rootfsPropagation": "shared",
             "devices": [device for device in rights.device_files() if not enclosure or device["path"] != "/dev/kmsg"],
             "resources": _resources(limits),
-            "seccomp": rights.refused_calls(),
+            "seccomp": rights.refused_calls(enclosure.listener if enclosure and enclosure.pods else ""),
             "readonlyPaths": ["/proc/sysrq-trigger", "/proc/irq", "/proc/bus"],
             "maskedPaths": ["/proc/kcore", "/proc/keys", "/proc/timer_list", "/sys/firmware"],
         },

@@ -38,14 +38,15 @@ class NativeDriver(Driver):
         from minikube.host.capabilities import bounding_set
         from minikube.network.resolvers import host_resolvers, node_resolv_conf
 
-        granted = frozenset(bounding_set())
+        granted, enclosure = frozenset(bounding_set()), self.facts().get("enclosure")
         return Machine(
             resources.cpus(),
             resources.memory_mb(),
             cgroups.is_v2(),
             granted,
             node_resolv_conf(host_resolvers()),
-            user_namespace=bool(self.facts().get("enclosure")),
+            user_namespace=bool(enclosure),
+            pods_can_have_one=not enclosure or enclosure.get("pods", False),
         )
 
     def create(self, components: Components, limits: Limits, progress: Progress) -> NativeNode:

@@ -91,6 +91,8 @@ REFUSED_CALLS = {
     "swapoff": "swap is the host's",
     "swapon": "swap is the host's",
 }
+# What somebody on the host decides about, where pods may have user namespaces in a node that is in one: podmounts.py.
+WATCHED_CALL = "mount_setattr"
 _REAL_TIME = (1, 2, 6)  # SCHED_FIFO, SCHED_RR, SCHED_DEADLINE
 _NEXT_NAMESPACE = (0x8010B70B, 0x8010B70C)  # NS_MNT_GET_NEXT and NS_MNT_GET_PREV lead from mount namespace to mount namespace
 _ARCHITECTURES = {"x86_64": ("X86_64", "X86", "X32"), "aarch64": ("AARCH64", "ARM")}
@@ -116,8 +118,11 @@ def device_rules() -> list[Mapping[str, Any]]:
     return rules
 
 
-def refused_calls() -> dict[str, Any]:
-    """The bundle's seccomp filter, for every way this machine can be asked: otherwise 32-bit programs would go around it."""
+def refused_calls(listener: str = "") -> dict[str, Any]:
+    """The bundle's seccomp filter, for every way this machine can be asked: otherwise 32-bit programs would go around it.
+
+    With a listener's socket, one call waits for its answer.
+    """
     refuse = {"action": "SCMP_ACT_ERRNO", "errnoRet": errno.EPERM}
     rules: list[dict[str, Any]] = [{"names": sorted(REFUSED_CALLS), **refuse}]
     # Masks, because the kernel looks at fewer bits than a caller can set.
@@ -125,8 +130,12 @@ def refused_calls() -> dict[str, Any]:
         for value in values:
             test = {"index": 1, "value": mask, "valueTwo": value, "op": "SCMP_CMP_MASKED_EQ"}
             rules.append({"names": [call], "args": [test], **refuse})
+    watched = {}
+    if listener:
+        rules.append({"names": [WATCHED_CALL], "action": "SCMP_ACT_NOTIFY"})
+        watched["listenerPath"] = listener
     architectures = [f"SCMP_ARCH_{name}" for name in _ARCHITECTURES.get(platform.machine(), ())]
-    return {"defaultAction": "SCMP_ACT_ALLOW", "architectures": architectures, "syscalls": rules}
+    return {"defaultAction": "SCMP_ACT_ALLOW", "architectures": architectures, "syscalls": rules, **watched}
 
 
 def device_files() -> list[dict[str, Any]]:

@@ -42,11 +42,19 @@ class Enclosure(NamedTuple):
     place: str
     source: str
     lowers: list[str]
+    machine: str = ""
+    pods: bool = False
+    """Whether the kernel is able to what pods with user namespaces of their own need in it."""
 
     @property
     def root(self) -> str:
         """The node's root directory, for whom this encloses."""
         return f"{self.place}/root"
+
+    @property
+    def listener(self) -> str:
+        """The socket that runc leaves the listener of the node's filter at; by a short path, as sockets need it."""
+        return f"{self.place}/{enclosure.MACHINE}/{enclosure.LISTENER}"
 
     @property
     def mappings(self) -> list[dict[str, int]]:
@@ -55,7 +63,7 @@ class Enclosure(NamedTuple):
     def command(self, *words: str, writable: Sequence[str] = ()) -> list[str]:
         """The same command with the node's root in place; without one, only a try."""
         wish: dict[str, Any] = {"first": self.first, "count": COUNT, "place": self.place, "writable": writable}
-        wish |= {"root": self.source, "lowers": self.lowers}
+        wish |= {"root": self.source, "lowers": self.lowers, "machine": self.machine}
         return [sys.executable, "-I", "-S", enclosure.__file__, json.dumps(wish), *words]
 
 
@@ -65,11 +73,12 @@ def enclose(layout: Layout, components: Components) -> Enclosure:
     place = next(_unneeded([layout.root, components.runc, Path(sys.executable), Path(enclosure.__file__), *lowers]), "")
     if not place:
         raise NoUserNamespace(f"none of {', '.join(PLACES)} is a directory that is free to be covered")
-    made = Enclosure(FIRST + int(layout.id, 16) % RANGES * COUNT, place, str(layout.root), [str(path) for path in lowers])
+    first, sources = FIRST + int(layout.id, 16) % RANGES * COUNT, [str(path) for path in lowers]
+    made = Enclosure(first, place, str(layout.root), sources, str(layout.directory))
     tried = run(made.command(writable=[str(layout.state(name)) for name in WRITABLE]), timeout=30, check=False)
     if tried.code:
         raise NoUserNamespace((tried.error_text or f"exit code {tried.code}").splitlines()[-1])
-    return made
+    return made._replace(pods=tried.text.split() == ["pods"])
 
 
 def hand_over(group: str, owner: int) -> None:
@@ -86,6 +95,12 @@ def keep_opaque(layers: Path) -> None:
         for known, other in (OPAQUE, OPAQUE[::-1]):
             with contextlib.suppress(OSError):
                 os.setxattr(directory, other, os.getxattr(directory, known))
+
+
+def forget_ranges(pods: Path) -> None:
+    """Have pods get other ids: the kubelet does not start if one was given ids by another kind of node. Files in volumes have none of them."""
+    for kept in pods.glob("*/userns"):
+        kept.unlink()
 
 
 def _unneeded(needed: Sequence[Path]) -> Iterator[str]:

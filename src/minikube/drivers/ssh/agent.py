@@ -71,7 +71,8 @@ class Agent:
         with self._alone():
             node = self._driver.create(Components(**values), Limits(**request["limits"]), Progress(None))
         made = {"address": node.address, "gateway": node.gateway, "warnings": self._driver.warnings()}
-        return made | {"user_namespace": bool(self._driver.facts().get("enclosure"))}, None
+        machine = self._driver.machine()
+        return made | {"user_namespace": machine.user_namespace, "pods_can_have_one": machine.pods_can_have_one}, None
 
     def fill(self, _request: Mapping[str, Any], _blob: bytes) -> tuple[dict[str, Any], None]:
         from minikube.output.progress import Progress

@@ -33,7 +33,9 @@ class SshDriver(Driver):
         self._session = Session(machine, target)
 
     def machine(self) -> Machine:
-        return self._session.found().machine._replace(user_namespace=self._session.facts().get("user_namespace", False))
+        kept = self._session.facts()
+        within = kept.get("user_namespace", False)
+        return self._session.found().machine._replace(user_namespace=within, pods_can_have_one=kept.get("pods_can_have_one", not within))
 
     def create(self, components: Components, limits: Limits, progress: Progress) -> SshNode:
         from minikube.drivers.ssh.transfer import over_there
