@@ -13,10 +13,12 @@ import pytest
 from support import manifests
 from support.attacker import SCRIPT, Prey, attacker, script
 from support.minikube import CLONE, Minikube
+from support.waiting import eventually
 
 from e2e.conftest import Cluster, not_ready
 from e2e.pair import Pair
 from e2e.test_limits import memory_limit
+from minikube.kubernetes import hostusers
 
 WAYS = [line.split()[1] for line in SCRIPT.splitlines() if line.startswith("try ")]
 CONTROLS = [way for way in WAYS if way.startswith("control-")]
@@ -110,26 +112,64 @@ def test_pods_run_under_the_runtimes_seccomp_profile(cluster: Cluster) -> None:
     assert cluster.kubectl("logs", "filtered").split() == ["Seccomp:", "2"]
 
 
-def test_a_pod_that_wants_a_user_namespace_in_a_node_that_has_one_is_told_the_way(cluster: Cluster) -> None:
-    pod = manifests.pod("mapped")
-    pod["spec"]["hostUsers"] = False
-    answer = cluster.run("kubectl", "--", "apply", "-f", "-", input=json.dumps(pod))
-    assert answer.code != 0
-    assert "minikube start --user-namespace=false" in answer.stderr
+LOOK = """
+echo map $(cat /proc/self/uid_map)
+for place in empty memory config token data; do echo $place $(stat -Lc %u:%g /$place/*); done
+echo image $(stat -c %u:%g /bin/busybox)
+chown 5:6 /empty/file && touch /bin/new && echo changed $(stat -c %u:%g /empty/file /bin/new)
+"""
 
 
-def test_a_pod_in_a_user_namespace_works_where_the_node_has_none(plain: Minikube) -> None:
-    """With volumes, whose files belong to it."""
-    pod = manifests.pod("mapped", "echo mine > /data/file && sleep 3600")
-    pod["spec"]["hostUsers"] = False
-    pod["spec"]["volumes"] = [{"name": "data", "emptyDir": {}}]
-    pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
-    plain.apply(pod)
-    plain.kubectl("wait", "--for=condition=Ready", "pod/mapped", "--timeout=60s")
-    first, outside, _ = plain.kubectl("exec", "mapped", "--", "cat", "/proc/self/uid_map").split()
-    assert (first, int(outside) >= 65536) == ("0", True)
-    assert plain.kubectl("exec", "mapped", "--", "stat", "-c", "%u", "/data/file").strip() == "0"
-    plain.kubectl("delete", "pod/mapped", "--wait=false")
+def mapped(name: str, claim: str = "") -> manifests.Object:
+    """A pod in a user namespace of its own, with a volume of each kind."""
+    pod = manifests.pod(name, "touch /empty/file /memory/file && { [ ! -d /data ] || touch /data/of-mapped; } && sleep 3600", claim=claim)
+    sources: dict[str, manifests.Object] = {
+        "empty": {"emptyDir": {}},
+        "memory": {"emptyDir": {"medium": "Memory"}},
+        "config": {"configMap": {"name": "kube-root-ca.crt"}},
+        "token": {"projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}},
+    }
+    spec, container = pod["spec"], pod["spec"]["containers"][0]
+    spec["hostUsers"] = False
+    spec["volumes"] = [*spec.get("volumes", []), *({"name": kind, **source} for kind, source in sources.items())]
+    container["volumeMounts"] = [*container.get("volumeMounts", []), *({"name": kind, "mountPath": f"/{kind}"} for kind in sources)]
+    return pod
+
+
+def seen_by(minikube: Minikube, pod: str) -> dict[str, list[str]]:
+    minikube.kubectl("wait", "--for=condition=Ready", f"pod/{pod}", "--timeout=60s")
+    lines = minikube.kubectl("exec", "-i", pod, "--", "sh", input=LOOK).splitlines()
+    return {words[0]: words[1:] for words in map(str.split, lines)}
+
+
+def test_pods_have_user_namespaces_of_their_own_in_both_kinds_of_node(cluster: Cluster, plain: Minikube) -> None:
+    """With files in volumes that belong to them, and ids that are nobody else's."""
+    for minikube, names in ((cluster, ("mapped", "mapped-too")), (plain, ("mapped",))):
+        minikube.apply(manifests.claim("mapped"), mapped(names[0], claim="mapped"), *map(mapped, names[1:]))
+        seen = [seen_by(minikube, name) for name in names]
+        for own in seen:
+            assert (own["map"][0], int(own["map"][1]) % 65536, own["map"][2]) == ("0", 0, "65536")
+            assert (own["empty"], own["memory"], own["config"], own["token"], own["image"]) == (["0:0"],) * 5
+            assert own["changed"] == ["5:6", "0:0"]
+        assert seen[0]["data"] == ["0:0"]
+        assert len({own["map"][1] for own in seen} | {"0"}) == len(seen) + 1
+        assert minikube.ssh("find /tmp/hostpath-provisioner -name of-mapped | xargs stat -c %u").split() == ["0"]
+    cluster.kubectl("delete", "pvc/mapped", "pod/mapped", "pod/mapped-too", "--wait=false")
+
+
+def test_where_pods_cannot_have_one_they_are_told_the_way(cluster: Cluster) -> None:
+    cluster.apply(*hostusers.objects())
+    try:
+        answer = eventually(lambda: _refusal(cluster))
+        assert "minikube start --user-namespace=false" in answer
+    finally:
+        cluster.kubectl("delete", *(f"{obj['kind']}/{hostusers.NAME}" for obj in hostusers.objects()))
+
+
+def _refusal(cluster: Cluster) -> str:
+    """What the API server says about such a pod, which is not made; nothing as long as it would be."""
+    answer = cluster.run("kubectl", "--", "apply", "--dry-run=server", "-f", "-", input=json.dumps(mapped("refused")))
+    return answer.stderr if answer.code else ""
 
 
 def test_a_cluster_made_without_a_user_namespace_can_get_one_and_keeps_its_data(plain: Minikube) -> None:
@@ -141,4 +181,7 @@ def test_a_cluster_made_without_a_user_namespace_can_get_one_and_keeps_its_data(
     assert plain.ssh("cat /proc/self/uid_map").split()[1] != "0"
     assert plain.ssh("cat /var/lib/word; stat -c %u:%g /var/lib/word").split() == ["precious", "1234:5678"]
     assert plain.get("configmap", "word")["data"] == {"word": "precious"}
+    # A pod that had ids of the other kind of node gets some of this one, and its files are its own.
+    seen = eventually(lambda: seen_by(plain, "mapped"))
+    assert (int(seen["map"][1]) < 1 << 24, seen["data"], seen["empty"]) == (True, ["0:0"], ["5:6"])
     assert not_ready(plain.get("pods", "-n", "kube-system")["items"]) == []

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from minikube.drivers.native import enclosure, podmounts
 from support.smallnode import NEW_PROCESSES, PART, WHOLE, check, libc
+
+from minikube.drivers.native import enclosure, podmounts
 
 ORDINARY = podmounts.EMPTY_PATH | podmounts.WHOLE_TREE
 FOREIGN = -1  # the host's own user namespace, which nobody in a node should have
@@ -260,8 +262,6 @@ def from_a_container() -> int:
 def again_with_others() -> int:
     """The second time for other users, which the first must not make possible."""
     mount = tree()
-    try:
+    with contextlib.suppress(OSError):
         ask(mount, users())
-    except OSError:
-        pass
     return ask(mount, users(1 << 20))

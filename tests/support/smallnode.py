@@ -1,4 +1,4 @@
-"""A process in namespaces like a node's: its user namespace has a directory with shifted owners, and one of its calls waits for an answer."""
+"""A process in namespaces like a node's: a directory has owners shifted to them, and one of its calls can wait for an answer."""
 
 from __future__ import annotations
 

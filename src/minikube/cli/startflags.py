@@ -84,7 +84,7 @@ DRIVER = (
         "bool",
         True,
         "Root in the node is an ordinary user on the host, where the kernel can do that (native, ssh). Turn it off for pods with "
-        "hostUsers: false, eBPF, NFS volumes or loop devices. A change takes effect when a stopped cluster is started.",
+        "eBPF, NFS volumes or loop devices, before Linux 6.15 also with hostUsers: false. A change takes effect when a stopped one starts.",
     ),
     Flag("ssh-ip-address", help="Address of the machine (ssh)."),
     Flag("ssh-user", default="root", help="User on the machine (ssh)."),

@@ -19,8 +19,8 @@ IDS_PER_POD, USUAL_PODS = 1 << 16, 110
 
 NAME = "host-users.minikube"
 MESSAGE = (
-    "hostUsers: false does not work in this cluster: its node is in a user namespace as a whole, and for pods to have ones in there it takes "
-    "Linux 6.15 or newer, and room for at most 255 pods. For a node without: "
+    "hostUsers: false does not work in this cluster: its node is in a user namespace as a whole, and pods can have ones in there only with "
+    "Linux 6.15 or newer and max-pods below 256. For a node without: "
     "minikube stop, then minikube start --user-namespace=false"
 )
 

@@ -89,3 +89,13 @@ def test_two_homes_with_the_same_profile_name_do_not_meet_on_the_host(tmp_path: 
         names.append({layout.bridge, layout.cable, layout.cgroup, layout.container})
         assert max(len(layout.bridge), len(layout.cable)) <= 15  # what the kernel takes for the name of an interface
     assert not names[0] & names[1]
+
+
+def test_only_where_pods_can_have_user_namespaces_a_call_waits_for_an_answer(tmp_path: Path, enclosed: dict[str, Any]) -> None:
+    parts = Components("v1.37.1", *(tmp_path / name for name in ("image", "binaries", "prepared", "seed", "runc", "kubectl")))
+    able = Enclosure(1 << 28, "/mnt", "rootfs", [], machine=str(tmp_path), pods=True)
+    filter = bundle.configuration(Layout("box"), parts, Limits(0, 0, 0), able)["linux"]["seccomp"]
+    assert filter["listenerPath"] == "/mnt/machine/listener.sock"
+    assert [rule["names"] for rule in filter["syscalls"] if rule["action"] == "SCMP_ACT_NOTIFY"] == [["mount_setattr"]]
+    assert "listenerPath" not in enclosed["linux"]["seccomp"]
+    assert not any(rule["action"] == "SCMP_ACT_NOTIFY" for rule in enclosed["linux"]["seccomp"]["syscalls"])

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
 from minikube.artifacts.components import Components
-from minikube.drivers.native import usernamespace
+from minikube.drivers.native import podmounts, usernamespace
 from minikube.drivers.native.definition import kept_choice
 from minikube.drivers.native.driver import NativeDriver
 from minikube.drivers.native.layout import Layout
-from minikube.drivers.native.usernamespace import Enclosure, NoUserNamespace, enclose, keep_opaque
+from minikube.drivers.native.usernamespace import Enclosure, NoUserNamespace, enclose, forget_ranges, keep_opaque
 from minikube.host import shiftedids
 from minikube.host.process import run
 from minikube.node.places import WRITABLE
@@ -100,3 +102,19 @@ def test_what_was_chosen_once_holds_until_something_else_is_said() -> None:
     silent, off = Settings(flags, {}), Settings(flags, {"user-namespace": False})
     assert [kept_choice(silent, {}), kept_choice(off, {})] == [True, False]
     assert [kept_choice(silent, {"UserNamespace": False}), kept_choice(off, {"UserNamespace": True})] == [False, False]
+
+
+@needs_root
+def test_whether_pods_can_have_one_is_what_the_kernel_can_do(layout: Layout, components: Components) -> None:
+    """Where it cannot, the same call is refused to podmounts.py."""
+    missing = podmounts._libc.syscall(podmounts.OPEN_TREE_ATTR, -1, b"", 0, None, 0) < 0 and ctypes.get_errno() == errno.ENOSYS
+    assert enclose(layout, components).pods is not missing
+
+
+def test_a_node_of_another_kind_gives_pods_other_ids(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "one/userns").write_text("{}")
+    (tmp_path / "one/etc-hosts").write_text("")
+    forget_ranges(tmp_path)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["etc-hosts", "one", "two"]

@@ -6,7 +6,8 @@ may pass, with every owner shifted to the node's. On disk nothing changes.
 
     enclosure.py '{"first": …, "count": …, "place": …, "machine": …, "root": …, "lowers": […], "writable": […]}' [runc create …]
 
-Without a command it only tries, and says why it cannot be done, or `pods` if pods could have user namespaces of their own, too. It stands on nothing but Python's own library: any Python runs it.
+Without a command it only tries, and says why it cannot be done, or `pods` if pods could have user namespaces of their own, too.
+It stands on nothing but Python's own library: any Python runs it.
 """
 
 from __future__ import annotations

@@ -66,10 +66,10 @@ class Node:
 def main(words: list[str]) -> None:
     listener, node = 0, Node(int(words[2]))
     _forget_the_host(words[3])
-    in_hand = mmap.mmap(-1, 8)
+    in_hand = mmap.mmap(-1, mmap.PAGESIZE)  # more than 1024 bytes, so that the kernel writes there itself
     # A guard and a worker. If the worker dies, by a call it was stuck in or by anybody's hand, that call goes on and so do the next.
     while (worker := os.fork()) and os.waitpid(worker, 0)[1]:
-        _answer(listener, int.from_bytes(in_hand[:], sys.byteorder), CONTINUE)
+        _answer(listener, int.from_bytes(in_hand[:8], sys.byteorder), CONTINUE)
         time.sleep(0.2)
     if worker == 0:
         Worker(listener, node, in_hand).serve()
@@ -94,8 +94,8 @@ def _answer(listener: int, call: int, verdict: int) -> None:
     """Let a caller go: its call has succeeded, or the kernel decides."""
     try:
         ioctl(listener, SEND, struct.pack("=QqiI", call, 0, 0, verdict))
-    except OSError:  # the caller is gone, or has its answer
-        pass
+    except OSError:
+        return  # the caller is gone, or has its answer
 
 
 class Visit:
@@ -108,7 +108,8 @@ class Visit:
         _done(_libc.setns(self.there, NEW_MOUNTS))
 
     def __exit__(self, *_: object) -> None:
-        _done(_libc.setns(self.home, NEW_MOUNTS))
+        if _libc.setns(self.home, NEW_MOUNTS):
+            os._exit(1)  # the guard starts another, at home
 
 
 class Worker:
@@ -119,21 +120,21 @@ class Worker:
         self.home = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
         self.places = {name: os.open(f"/{name}", os.O_PATH | os.O_CLOEXEC) for name in (DIRECTORY, FILE)}
         self.known = set(_mounts())
-        self.last = (0, 0)
+        self.last: tuple[int, ...] = ()
 
     def serve(self) -> None:
         calls = select.poll()
         calls.register(self.listener, select.POLLIN)
         while calls.poll()[0][1] & select.POLLIN:  # otherwise the node has ended
-            notification = bytearray(NOTIFICATION.size)
+            self.in_hand[: NOTIFICATION.size] = bytes(NOTIFICATION.size)  # or the kernel says no
             try:
-                ioctl(self.listener, RECEIVE, notification)
+                ioctl(self.listener, RECEIVE, self.in_hand)
             except OSError:  # a signal has taken the caller out of its call
                 continue
-            self.in_hand[:] = notification[:8]
             signal.alarm(PATIENCE)
-            verdict = self.decide(*NOTIFICATION.unpack(notification))
-            _answer(self.listener, int.from_bytes(notification[:8], sys.byteorder), verdict)
+            call, *rest = NOTIFICATION.unpack_from(self.in_hand)
+            verdict = self.decide(call, *rest)
+            _answer(self.listener, call, verdict)
             signal.alarm(0)
             if verdict == CONTINUE:
                 time.sleep(PAUSE)
@@ -173,7 +174,7 @@ class Worker:
         users = keep(_done(_libc.syscall(PIDFD_GETFD, caller, owners, 0)))
         self._require_descendant(users)
         source = keep(_done(_libc.syscall(PIDFD_GETFD, caller, tree, 0)))
-        request = (self._number(source, mounts), os.fstat(users).st_ino)
+        request = (self._number(source, mounts), os.fstat(users).st_ino, wanted, propagation, flags)
         if request == self.last:  # a signal took the caller out of its call before it had the answer
             return
         copy = keep(self._copy(source, mounts))

@@ -16,6 +16,7 @@ from minikube.host import cgroups
 from minikube.host.process import spawn
 
 PROGRAM = Path(podmounts.__file__)
+PATIENCE = 10.0  # seconds; runc has left it there by the time it ends
 
 
 class Listener:
@@ -31,6 +32,7 @@ class Listener:
         finally:
             os.close(directory)
         self._socket.listen(1)
+        self._socket.settimeout(PATIENCE)
 
     def attend(self, machine: Path, *, process: int, place: str, group: str) -> None:
         """Start the process that answers; it ends with the node. Nobody waits for it: callers do, until it is there."""

@@ -98,7 +98,7 @@ def keep_opaque(layers: Path) -> None:
 
 
 def forget_ranges(pods: Path) -> None:
-    """Have pods get other ids: the kubelet does not start if one was given ids by another kind of node. Files in volumes have none of them."""
+    """Have pods get other ids: with those from another kind of node, the kubelet would not start. Files in volumes have none of them."""
     for kept in pods.glob("*/userns"):
         kept.unlink()
 
