@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import struct
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -232,6 +233,18 @@ def without_rights() -> int:
     def act() -> None:
         os.setresgid(1000, 1000, 1000)
         os.setresuid(1000, 1000, 1000)
+        ask(mount, mine)
+
+    return by_another(act)
+
+
+def with_one_right() -> int:
+    """The right to mount alone, as a container may have it."""
+    mount, mine = tree(), users()
+
+    def act() -> None:
+        header, only = struct.pack("Ii", 0x20080522, 0), struct.pack("6I", 1 << 21, 1 << 21, 0, 0, 0, 0)
+        check(libc.capset(header, only))
         ask(mount, mine)
 
     return by_another(act)

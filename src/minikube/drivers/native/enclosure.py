@@ -15,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import signal
 import struct
 import sys
 
@@ -27,7 +28,7 @@ READ_ONLY, RECURSIVE, PRIVATE = 0x1, 0x4000, 0x40000
 OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442  # the same numbers on every architecture
 HERE, EMPTY_PATH, WHOLE_TREE = -100, 0x1000, 0x8000
 CLONE, FROM_EMPTY_PATH, TO_EMPTY_PATH, IDMAP = 0x1, 0x4, 0x40, 0x100000
-STATMOUNT, OPEN_TREE_ATTR, SECCOMP = 457, 467, {"x86_64": 317, "aarch64": 277}
+PIDFD_GETFD, STATMOUNT, OPEN_TREE_ATTR, SECCOMP = 438, 457, 467, {"x86_64": 317, "aarch64": 277}
 # Where runc finds the machine's directory, and in there the socket for the listener of the node's filter.
 MACHINE, LISTENER = "machine", "listener.sock"
 
@@ -81,9 +82,23 @@ def _try_pods(wish: dict[str, Any]) -> None:
     _done(_libc.syscall(STATMOUNT, request, answer, len(answer), 0), "the owners of a mount")
     if ~struct.unpack_from("Q", answer, 144)[0] & maps:
         raise OSError(0, "not told by this kernel", "the owners of a mount")
+    _reach_into_a_child()
     allow = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0x7FFF0000))
     program = struct.pack("@HP", 1, ctypes.addressof(allow))
     _done(_libc.syscall(SECCOMP[os.uname().machine], 1, 8, program), "a filter with a listener")
+
+
+def _reach_into_a_child() -> None:
+    """Whether the kernel lets root take a descriptor of another process: Yama can forbid it, and runc needs it for a listener."""
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+    try:
+        life = os.pidfd_open(child)
+        os.close(_done(_libc.syscall(PIDFD_GETFD, life, 1, 0), "a descriptor of another process"))
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def _owners(first: int, count: int) -> int:

@@ -44,7 +44,7 @@ SYS_ADMIN = 1 << 21
 
 DIRECTORY, FILE = "directory", "file"  # where a mount is attached to be looked at
 PATIENCE = 5  # seconds for one call, whose memory may be a file that never answers
-PAUSE = 0.002  # seconds after a refusal: a flood of calls must not become a load on the host
+PAUSE = 0.005  # seconds after a refusal: a flood of calls must not become a load on the host
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -57,6 +57,7 @@ class Node:
     """What tells the node's runtime and mounts from everybody else's."""
 
     def __init__(self, process: int) -> None:
+        self.first = process
         self.users = os.open(f"/proc/{process}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
         self.owners = _identity(self.users)
         self.processes = _identity(f"/proc/{process}/ns/pid")
@@ -183,12 +184,12 @@ class Worker:
         self.last = request
 
     def _is_runtime(self, thread: int) -> bool:
-        """In the node itself, and with the right to mount there. A pod that has both is the node's root anyway."""
+        """In the node itself, and with every right of its first process. A pod that has both is the node's root anyway."""
         place = f"/proc/{thread}/ns"
         if (_identity(f"{place}/user"), _identity(f"{place}/pid")) != (self.node.owners, self.node.processes):
             return False
-        rights = next(line for line in _read(f"/proc/{thread}/status").splitlines() if line.startswith("CapEff:"))
-        return bool(int(rights.split()[1], 16) & SYS_ADMIN)
+        needed = _rights(self.node.first) | SYS_ADMIN
+        return _rights(thread) & needed == needed
 
     def _require_descendant(self, users: int) -> None:
         """A user namespace below the node's: whoever is in it has no id that is not the node's."""
@@ -274,6 +275,11 @@ def _texts(answer: bytes, count: int, offset: int) -> str:
 
 def _extents(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split()))
+
+
+def _rights(thread: int) -> int:
+    (line,) = (line for line in _read(f"/proc/{thread}/status").splitlines() if line.startswith("CapEff:"))
+    return int(line.split()[1], 16)
 
 
 def _identity(file: str | int) -> tuple[int, int]:
