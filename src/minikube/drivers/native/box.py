@@ -125,18 +125,19 @@ class Box:
         self.journal.record(*self._groups(), *attendant, {"kind": "container", "id": self.layout.container})
         self.layout.control_socket.unlink(missing_ok=True)
         log = self.layout.directory / "node.log"
-        listener = podusers.Listener(self.layout.directory) if enclosure and enclosure.pods else None
-        with self._group(), contextlib.closing(listener) if listener else contextlib.nullcontext():
+        calls = podusers.Listener(self.layout.directory) if enclosure and enclosure.pods else None
+        with self._group(), contextlib.closing(calls) if calls else contextlib.nullcontext():
             fence.build(self.layout.fence, Limits(**facts["limits"]))
             group = self.layout.attendants
             process = runc.create(self.layout.container, self.layout.bundle, log=log, group=group, enclosure=enclosure)
-            if enclosure and listener:
-                listener.attend(self.layout.directory, process=process, place=enclosure.place, group=group)
+            listener = calls.take() if calls else -1
         if enclosure:
             usernamespace.hand_over(self.layout.cgroup, enclosure.first)
         bridge.plug(NetworkTools(Path(facts["node_image"])), bridge=self.layout.bridge, cable=self.layout.cable, process=process)
         self._relay_names(process)
         runc.start(self.layout.container)
+        if enclosure and enclosure.pods:
+            podusers.attend(listener, self.layout.directory, process=process, place=enclosure.place, group=group)
         deadline = time.monotonic() + 10
         while not self.driver.node().answers():
             if not _alive(process) or time.monotonic() > deadline:

@@ -34,17 +34,26 @@ class Listener:
         self._socket.listen(1)
         self._socket.settimeout(PATIENCE)
 
-    def attend(self, machine: Path, *, process: int, place: str, group: str) -> None:
-        """Start the process that answers; it ends with the node. Nobody waits for it: callers do, until it is there."""
+    def take(self) -> int:
+        """The listener of the node that runc has made."""
         peer, _ = self._socket.accept()
         with peer:
             _, (listener, *_), _, _ = socket.recv_fds(peer, 1 << 16, 1)
-        try:
-            argv = [sys.executable, "-I", "-S", str(PROGRAM), str(machine), str(process), place]
-            spawn(argv, stdin=listener, cwd="/", new_session=True, preexec=cgroups.joining(group))
-        finally:
-            os.close(listener)
+        return listener
 
     def close(self) -> None:
         self._socket.close()
         self._path.unlink(missing_ok=True)
+
+
+def attend(listener: int, machine: Path, *, process: int, place: str, group: str) -> None:
+    """Start the process that answers; it ends with the node. Nobody waits for it but who calls."""
+    join = cgroups.joining(group)
+
+    def prepare() -> None:
+        join()
+        os.nice(10)  # the node that is starting has better use for the CPU
+
+    argv = [sys.executable, "-I", "-S", str(PROGRAM), str(machine), str(process), place]
+    spawn(argv, stdin=listener, cwd="/", new_session=True, preexec=prepare)
+    os.close(listener)
