@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import signal
 import struct
@@ -184,6 +185,16 @@ def another_namespace() -> int:
 
 def no_users() -> int:
     return ask(tree(), 9999)
+
+
+def users_far_away() -> int:
+    """A number whose lower half is one of a user namespace below."""
+    return ask(tree(), users() + (1 << 32))
+
+
+def arguments_far_away() -> int:
+    far = ctypes.c_uint64((1 << 64) - 4096)
+    return check(libc.syscall(podmounts.MOUNT_SETATTR, tree(), far, ORDINARY, far, 32))
 
 
 def no_tree() -> int:

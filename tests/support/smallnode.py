@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import signal
 import socket
 import struct
 from collections.abc import Callable, Iterator
@@ -48,7 +49,7 @@ def small_node(whole: Path, part: Path, *, watched: bool) -> Iterator[SmallNode]
         ours.send(b"go")
         if watched:
             _, (listener,), _, _ = socket.recv_fds(ours, 64, 1)
-        (first,) = map(int, Path(f"/proc/{outer}/task/{outer}/children").read_text().split())
+        (first,) = _children(outer)
 
         def ask(scenario: str) -> Outcome:
             ours.settimeout(30)
@@ -59,7 +60,13 @@ def small_node(whole: Path, part: Path, *, watched: bool) -> Iterator[SmallNode]
         yield SmallNode(first, listener, ask)
     finally:
         ours.close()
+        for process in _children(outer):  # also one that is stuck
+            os.kill(process, signal.SIGKILL)
         os.waitpid(outer, 0)
+
+
+def _children(process: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
 def check(code: int) -> int:

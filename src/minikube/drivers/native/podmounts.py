@@ -20,6 +20,7 @@ import signal
 import struct
 import sys
 import time
+from errno import ENOENT
 from fcntl import ioctl
 
 TYPE_CHECKING = False  # typing's own takes milliseconds to import
@@ -38,12 +39,12 @@ CLONE, EMPTY_PATH, WHOLE_TREE, FROM_TO_DESCRIPTORS = 0x1, 0x1000, 0x8000, 0x44
 READ_ONLY, NO_SUID, NO_DEV, NO_EXEC, IDMAP = 0x1, 0x2, 0x4, 0x8, 0x100000
 NEW_MOUNTS, NEW_USERS, PARENT, KIND = 0x20000, 0x10000000, 0xB702, 0xB703
 BIND, RECURSIVE, PRIVATE, DETACH = 0x1000, 0x4000, 0x40000, 0x2
-ALL_MOUNTS, MAPS, MAPS_AT, TEXTS_AT = (1 << 64) - 1, 0x2000 | 0x4000, 152, 512
+ALL_MOUNTS, NUMBERS, MAPS, MAPS_AT, TEXTS_AT = (1 << 64) - 1, 0x2, 0x2000 | 0x4000, 152, 512  # of statmount
 UNIQUE_ID, MOUNT_ROOT = 0x4000, 0x2000  # of statx
 SYS_ADMIN = 1 << 21
 
 DIRECTORY, FILE = "directory", "file"  # where a mount is attached to be looked at
-PATIENCE = 5  # seconds for one call, whose memory may be a file that never answers
+PATIENCE = 3  # seconds for one call, whose memory may be of a file system that does not answer
 PAUSE = 0.005  # seconds after a refusal: a flood of calls must not become a load on the host
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -146,7 +147,7 @@ class Worker:
             if number == MOUNT_SETATTR and architecture == self.architecture:
                 self._perform(call, thread, arguments, opened)
                 return DONE
-        except (NotOurs, OSError, ValueError):
+        except (NotOurs, OSError, ValueError, OverflowError):
             pass
         finally:
             for descriptor in opened:
@@ -154,7 +155,6 @@ class Worker:
         return CONTINUE
 
     def _perform(self, call: int, thread: int, arguments: Sequence[int], opened: list[int]) -> None:
-
         def keep(descriptor: int) -> int:
             opened.append(descriptor)
             return descriptor
@@ -171,6 +171,8 @@ class Worker:
             raise NotOurs
         wanted, cleared, propagation, owners = ATTRIBUTES.unpack(os.pread(memory, ATTRIBUTES.size, attributes))
         if not wanted & IDMAP or wanted & ~(IDMAP | READ_ONLY | NO_SUID | NO_DEV | NO_EXEC) or cleared or propagation not in (0, PRIVATE):
+            raise NotOurs
+        if owners >= 1 << 31:
             raise NotOurs
         users = keep(_done(_libc.syscall(PIDFD_GETFD, caller, owners, 0)))
         self._require_descendant(users)
@@ -208,12 +210,13 @@ class Worker:
 
     def _number(self, source: int, mounts: int) -> int:
         """The caller's mount, if it is one that it has made and not attached yet: others cannot be given other owners."""
-        answer = ctypes.create_string_buffer(256)
+        answer = ctypes.create_string_buffer(TEXTS_AT)
         _done(_libc.statx(source, b"", EMPTY_PATH, UNIQUE_ID, answer))
         (kinds,), (number,) = struct.unpack_from("=Q", answer, 8), struct.unpack_from("=Q", answer, 144)
         with Visit(self.home, mounts):
-            attached = _libc.syscall(STATMOUNT, struct.pack("=IIQQ", 24, 0, number, MAPS), answer, len(answer), 0) == 0
-        if attached or not kinds & MOUNT_ROOT:
+            known = _libc.syscall(STATMOUNT, struct.pack("=IIQQ", 24, 0, number, NUMBERS), answer, len(answer), 0)
+            unknown = known < 0 and ctypes.get_errno() == ENOENT
+        if not unknown or not kinds & MOUNT_ROOT:
             raise NotOurs
         return int(number)
 
