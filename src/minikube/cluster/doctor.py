@@ -18,7 +18,7 @@ from minikube.profiles.glance import glance
 from minikube.profiles.profile import machine_name
 from minikube.profiles.settings import Settings
 
-PATIENCE = 1.0  # seconds for the drivers' own checks: somebody waits
+PATIENCE = 3.0  # seconds for the drivers' own checks: somebody waits, perhaps at a slow machine
 
 
 class Diagnosis(NamedTuple):

@@ -29,7 +29,7 @@ CAPABILITIES = {
     "CAP_SETUID": POD_DEFAULT,
     "CAP_SYS_CHROOT": POD_DEFAULT,
     "CAP_IPC_LOCK": "pods that keep secrets out of swap ask for it; locked memory counts towards the node's limit",
-    "CAP_NET_ADMIN": "the pods' bridge and cables, kube-proxy's rules: all in the node's own network namespace",
+    "CAP_NET_ADMIN": "the pods' cables, kube-proxy's rules: all in the node's own network namespace",
     "CAP_SYS_ADMIN": "namespaces, control groups and mounts of containers and volumes",
     "CAP_SYS_NICE": "the runtime moves processes of other users between control groups, where the kernel asks for it (cpuset)",
     "CAP_SYS_PTRACE": "the runtime enters containers that run as other users (kubectl exec, probes)",
