@@ -12,9 +12,10 @@ from pathlib import Path
 
 from support.emulator import command, provide_emulator
 from support.machinedisks import CARGO, load_cargo, provide_machine
-from support.minikube import Place
+from support.minikube import Answer, Place
 from support.waiting import eventually
 
+SLOWNESS = 15
 HOMES = {"root": "/root", "dev": "/home/dev", "guest": "/home/guest"}
 
 
@@ -85,6 +86,10 @@ class Account(Place):
         self.machine, self.user = machine, user
         self.home_seen = f"{HOMES[user]}/.minikube"
         self.environment = dict(os.environ)
+
+    def run(self, *words: str, input: bytes | str = b"", timeout: float = 120) -> Answer:
+        """As slowly as an emulated processor is, on a machine that has other things to do as well."""
+        return super().run(*words, input=input, timeout=timeout * SLOWNESS)
 
     def argv(self, words: Sequence[str]) -> list[str]:
         return [*self.machine.enter(self.user), shlex.join([f"{CARGO}/minikube/minikube", *words])]
