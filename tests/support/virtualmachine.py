@@ -51,7 +51,13 @@ class VirtualMachine:
             "-serial", f"file:{self.directory / 'console'}", "-monitor", "none",
         ]  # fmt: skip
         self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL)
-        eventually(lambda: self.run("true", check=False).returncode == 0, seconds=patience, every=2)
+        eventually(self._answers, seconds=patience, every=2)
+
+    def _answers(self) -> bool:
+        assert self.process
+        if self.process.poll() is not None:
+            raise RuntimeError(f"the emulator ended with {self.process.returncode}")
+        return self.run("true", check=False).returncode == 0
 
     def pull_the_plug(self) -> None:
         if self.process:
