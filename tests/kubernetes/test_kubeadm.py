@@ -80,6 +80,12 @@ def test_the_kubelet_knows_the_limits():
     assert kubelet_configuration(spec)["systemReserved"] == {"memory": str(5 << 30), "cpu": "2500m"}
 
 
+def test_nobody_tries_to_lower_a_score_that_cannot_be_lowered():
+    for configuration in (kubelet_configuration, kubeadm.kube_proxy_configuration):
+        assert "oomScoreAdj" not in configuration(SPEC)
+        assert configuration(with_options(lowers_oom_scores=False))["oomScoreAdj"] == 0
+
+
 def test_probes_stay_as_patient_as_kubeadms():
     for name, text in kubeadm.static_pod_patches(SPEC).items():
         container = yaml.safe_load(text)["spec"]["containers"][0]

@@ -25,7 +25,6 @@ def node_files(
     spec: ClusterSpec, node: Node, *, pause_image: str, machine: Machine, registries: Mapping[str, str], prepared_store: Path
 ) -> dict[str, File]:
     """Path in the node to content."""
-    restrict_oom_score = machine.user_namespace or "CAP_SYS_RESOURCE" not in machine.capabilities
     texts = {
         KUBEADM_FILE: kubeadm_documents(spec),
         KUBELET_FILE: dump_yaml(kubelet_configuration(spec)),
@@ -33,7 +32,7 @@ def node_files(
         sparselog.profile_path(spec): sparselog.profile((prepared_store / SECCOMP).read_text()),
         "/etc/containerd/config.toml": containerd.configuration(
             sandbox_image=pause_image,
-            restrict_oom_score_adj=restrict_oom_score,
+            restrict_oom_score_adj=not spec.lowers_oom_scores,
             own_keyrings=not machine.user_namespace,
             heeded=[sharedshims.ANNOTATION],
         ),

@@ -44,6 +44,7 @@ def cluster_spec(config: ClusterConfig, node: Node, machine: Machine, versions: 
         certificate_names=(*(kubernetes.APIServerNames or []), *(kubernetes.APIServerIPs or [])),
         certificate_seconds=config.CertExpiration // NANOSECONDS,
         cgroup_v1=not machine.cgroup_v2,
+        lowers_oom_scores=not machine.user_namespace and "CAP_SYS_RESOURCE" in machine.capabilities,
         memory_bytes=allowed.memory_mb << 20,
         host_memory_bytes=machine.memory_mb << 20,
         cpus=allowed.cpus,

@@ -52,6 +52,7 @@ class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
     certificate_names: tuple[str, ...] = ()
     certificate_seconds: int = 26280 * 3600
     cgroup_v1: bool = False
+    lowers_oom_scores: bool = True
     cri_socket: str = CONTAINERD_SOCKET
     memory_bytes: int = 0
     host_memory_bytes: int = 0

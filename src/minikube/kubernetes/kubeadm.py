@@ -13,7 +13,7 @@ from minikube.kubernetes.clusterspec import (
     PATCHES_DIRECTORY,
     ClusterSpec,
 )
-from minikube.kubernetes.kubelet import kubelet_configuration, volume_plugins
+from minikube.kubernetes.kubelet import UNCHANGED_OOM_SCORE, kubelet_configuration, volume_plugins
 from minikube.kubernetes.sharedshims import group_of
 from minikube.kubernetes.sparselog import PROFILE
 
@@ -184,6 +184,8 @@ def kube_proxy_configuration(spec: ClusterSpec) -> dict[str, Any]:
     mode = "nftables" if spec.at_least(29) else "iptables"
     # A new service works after a tenth of a second instead of a whole one.
     configuration |= {"mode": mode, mode: {"minSyncPeriod": "100ms", "syncPeriod": "30s"}}
+    if not spec.lowers_oom_scores:
+        configuration["oomScoreAdj"] = UNCHANGED_OOM_SCORE
     # Alpha, and asked for by name, before 1.31.
     early = {"NFTablesProxyMode": True} if mode == "nftables" and not spec.at_least(31) else {}
     if gates := early | spec.component_gates:

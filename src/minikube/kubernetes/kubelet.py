@@ -7,6 +7,9 @@ from typing import Any
 
 from minikube.kubernetes.clusterspec import CERTIFICATES_DIRECTORY, KUBELET_FILE, KUBERNETES_DIRECTORY, MANIFESTS_DIRECTORY, ClusterSpec
 
+# Kubelet and kube-proxy want -999, try for a fifth of a second where they may not, and go on without it.
+UNCHANGED_OOM_SCORE = 0
+
 
 def kubelet_configuration(spec: ClusterSpec) -> dict[str, Any]:
     """What kubeadm's kubelet-start phase would write, with the settings of a small machine."""
@@ -53,6 +56,8 @@ def kubelet_configuration(spec: ClusterSpec) -> dict[str, Any]:
     }
     if directory := volume_plugins(spec):
         configuration["volumePluginDir"] = directory
+    if not spec.lowers_oom_scores:
+        configuration["oomScoreAdj"] = UNCHANGED_OOM_SCORE
     if spec.cgroup_v1 and spec.at_least(31):
         configuration["failCgroupV1"] = False
     if spec.component_gates:
