@@ -91,6 +91,7 @@ def test_probes_stay_as_patient_as_kubeadms():
         container = yaml.safe_load(text)["spec"]["containers"][0]
         assert name == f"{container['name']}0+strategic.yaml"
         assert container["startupProbe"]["failureThreshold"] * container["startupProbe"]["periodSeconds"] == 240
+        assert container["livenessProbe"]["failureThreshold"] * container["livenessProbe"]["periodSeconds"] == 80
 
 
 def test_the_two_runs_share_no_phase():

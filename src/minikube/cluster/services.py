@@ -30,9 +30,9 @@ PATH = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"}
 # Without an API server these two only burn CPU that it needs, and back off just when it is there.
 HELD_BACK = ("kube-controller-manager", "kube-scheduler")
 # Each has dozens of timers for its own housekeeping; not the runtime: containers would inherit what it gets.
-UNHURRIED = dict.fromkeys(("kubelet", "kube-apiserver", "kube-scheduler", "kube-proxy", "coredns"), 50)
-# It hears of everything through watches; its timers look for volumes to attach, ten times a second, and try again what failed.
-UNHURRIED["kube-controller-manager"] = 200
+UNHURRIED = dict.fromkeys(("kubelet", "kube-apiserver", "kube-proxy", "coredns"), 50)
+# They hear of everything through watches; their timers look for volumes to attach, ten times a second, and try again what failed.
+UNHURRIED |= dict.fromkeys(HELD_BACK, 200)
 # Nobody waits for a timer of these: etcd counts time for leaders that may go missing, the provisioner looks for work it is told of anyway.
 UNHURRIED |= dict.fromkeys(("etcd", "storage-provisioner"), 500)
 WAITING_ROOM = f"{KUBERNETES_DIRECTORY}/held-back"

@@ -38,6 +38,8 @@ QUIET = {"watch-progress-notify-interval": "60s"}
 # delays nothing, as long as it is shorter than a start: in its first period the kubelet lets each probe wait for a random part of it.
 READINESS_SECONDS = 3
 STARTUP_PATIENCE_SECONDS = 240
+# kubeadm's patience, in four questions instead of eight.
+LIVENESS = {"periodSeconds": 20, "failureThreshold": 4}
 # Since which minor version kubeadm's own manifest has a readiness probe to patch.
 READINESS_SINCE = {"etcd": 31, "kube-apiserver": 0, "kube-scheduler": 32}
 STATIC_PODS = (*READINESS_SINCE, "kube-controller-manager")
@@ -92,6 +94,7 @@ def static_pod_patches(spec: ClusterSpec) -> dict[str, str]:
         container: dict[str, Any] = {
             "name": component,
             "startupProbe": {"initialDelaySeconds": 0, "periodSeconds": 1, "failureThreshold": STARTUP_PATIENCE_SECONDS},
+            "livenessProbe": LIVENESS,
         }
         if component in READINESS_SINCE and spec.at_least(READINESS_SINCE[component]):
             container["readinessProbe"] = {"initialDelaySeconds": 0, "periodSeconds": READINESS_SECONDS}

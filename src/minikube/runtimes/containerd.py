@@ -24,6 +24,10 @@ UNUSED_PLUGINS = (
 )
 
 
+# How old the sizes of containers' layers may be, each found by walking through all of its files. Those of volumes are a minute old.
+LAYER_SECONDS = 30
+
+
 def configuration(*, sandbox_image: str, restrict_oom_score_adj: bool, own_keyrings: bool = True, heeded: Sequence[str] = ()) -> str:
     """/etc/containerd/config.toml.
 
@@ -48,6 +52,7 @@ required_plugins = ["io.containerd.grpc.v1.cri"]
 
 [plugins."io.containerd.cri.v1.images"]
   snapshotter = "overlayfs"
+  stats_collect_period = {LAYER_SECONDS}
 
   [plugins."io.containerd.cri.v1.images".pinned_images]
     sandbox = {json.dumps(sandbox_image)}
