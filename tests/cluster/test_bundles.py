@@ -10,11 +10,12 @@ import pytest
 from support.registryserver import Pusher, registry_server
 from support.smallbundle import key_pair, make
 
-from minikube.artifacts import bundlewriter, sshsig
+from minikube.artifacts import bundlewriter, sshsig, unpinned
 from minikube.artifacts.bundleformat import NAMESPACE
-from minikube.artifacts.catalogue import DEFAULT, version_set
+from minikube.artifacts.catalogue import DEFAULT
 from minikube.artifacts.oci import Entry, Image, write_archive
 from minikube.artifacts.origin import Origin
+from minikube.artifacts.sources import Sourcing
 from minikube.cli.startflags import START_FLAGS
 from minikube.cluster import bundles
 from minikube.output.progress import silent
@@ -59,9 +60,27 @@ def test_a_bundle_without_what_this_version_needs(tmp_path: Path) -> None:
     given = bundles.start_bundle(settings(make(tmp_path)))
     assert given is not None
     with pytest.raises(Reason, match="it lacks kubernetes") as caught:
-        given.bring_in(version_set(""), Origin(), silent())
+        given.bring_in(DEFAULT.kubernetes, Origin(), silent())
     assert caught.value.id == "HOST_BUNDLE_UNSUPPORTED"
     assert "bundle create" in caught.value.advice
+
+
+def test_a_bundle_without_a_version_that_has_no_pins(tmp_path: Path) -> None:
+    given = bundles.start_bundle(settings(make(tmp_path)))
+    assert given is not None
+    with pytest.raises(Reason, match=r"for Kubernetes v1\.35\.4 it lacks everything"):
+        given.bring_in("v1.35.4", Origin(), silent())
+
+
+def test_what_a_bundle_knows_of_a_version_without_pins_is_known_from_then_on(tmp_path: Path) -> None:
+    """Before anything of it is imported: the version may be named by its minor alone, and nobody can be asked."""
+    file = tmp_path / "made-in" / "versions" / "kubernetes-v1.35.4.json"
+    file.parent.mkdir(parents=True)
+    file.write_text('{"etcd": "v3.6.6", "coredns": "v1.13.1", "pause": "3.10.1"}')
+    asked = settings(make(tmp_path, version="v1.35.4"))
+    bundles.start_bundle(asked)
+    assert asked.get("kubernetes-version") == "v1.35.4"
+    assert unpinned.resolve_version("v1.35", Sourcing("bundle"), silent()) == "v1.35.4"
 
 
 def test_signatures_are_looked_at_before_anything_is_made(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from minikube.artifacts import bundlewriter, catalogue, imagedaemons, remoteimag
 from minikube.artifacts.bundleformat import IMAGE_FILE, NAMESPACE, Manifest, refuse_foreign
 from minikube.artifacts.bundleimport import Imported, import_bundle
 from minikube.artifacts.bundlereader import Bundle, open_bundle
-from minikube.artifacts.catalogue import VersionSet
 from minikube.artifacts.endpoints import IMAGES
 from minikube.artifacts.gocomponents import goarch
 from minikube.artifacts.imagenames import file_name, full_name
@@ -142,18 +141,19 @@ class StartBundle:
         if self._manifest.kubernetes and catalogue.DEFAULT.kubernetes not in self._manifest.kubernetes:
             settings.prefer(VERSION_FLAG, max(self._manifest.kubernetes, key=catalogue.parts))
 
-    def bring_in(self, versions: VersionSet, origin: Origin, progress: Progress) -> None:
-        """Have everything of these versions in the store, from the bundle alone."""
+    def bring_in(self, version: str, origin: Origin, progress: Progress) -> None:
+        """Have everything of a Kubernetes version in the store, from the bundle alone."""
         with open_bundle(self.path) as bundle:
             _verified(bundle, self._trusted)
             import_bundle(bundle, Store(), progress)
-        if missing := absent(versions.kubernetes, origin):
-            has, lacks = ", ".join(self._manifest.kubernetes), ", ".join(recipe.label for recipe in missing)
+        missing = absent(version, origin)
+        if missing != []:
+            has, lacks = ", ".join(self._manifest.kubernetes), ", ".join(recipe.label for recipe in missing or ()) or "everything"
             raise Reason(
                 "HOST_BUNDLE_UNSUPPORTED",
                 f"the bundle was made by minikube v{self._manifest.minikube} with Kubernetes {has}; "
-                f"this is v{__version__}, and for Kubernetes {versions.kubernetes} it lacks {lacks}",
-                advice=f"Make one with this version of minikube: minikube bundle create --{VERSION_FLAG}={versions.kubernetes}",
+                f"this is v{__version__}, and for Kubernetes {version} it lacks {lacks}",
+                advice=f"Make one with this version of minikube: minikube bundle create --{VERSION_FLAG}={version}",
             )
 
     def load_images(self, node: Node, report: Report) -> None:

@@ -47,11 +47,11 @@ def start(settings: Settings, report: Report) -> None:
         if settings.get("dry-run"):
             report.info("dry-run validation complete!", style="happy")
             return
-        wanted = sourcing(settings, config)
-        versions = unpinned.version_set(config.KubernetesConfig.KubernetesVersion, wanted, report.progress)
-        report.step("Downloading Artifacts", f"Components of Kubernetes {versions.kubernetes} ...", style="sub")
+        wanted, version = sourcing(settings, config), config.KubernetesConfig.KubernetesVersion
+        report.step("Downloading Artifacts", f"Components of Kubernetes {version} ...", style="sub")
         if bundle:
-            bundle.bring_in(versions, wanted.origin, report.progress)
+            bundle.bring_in(version, wanted.origin, report.progress)
+        versions = unpinned.version_set(version, wanted, report.progress)
         components, config.ComponentSource = sources.provide(versions, wanted, report.progress)
         if settings.get("download-only"):
             report.info("Download complete!", style="check")
