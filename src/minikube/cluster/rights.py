@@ -28,6 +28,10 @@ def require_for_start(settings: Settings, report: Report) -> None:
 
     profile = settings.profile
     try:
+        if settings.get("bundle"):  # it may know a version that nothing else here knows
+            from minikube.cluster.bundles import start_bundle
+
+            start_bundle(settings)
         prepared = prepare(settings, profile_files.load(profile), profile_files.machine_name(profile), _Silent(report.command))
     except Reason:
         return  # the same reasons come again, in their place
