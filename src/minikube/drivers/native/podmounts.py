@@ -87,8 +87,10 @@ def _forget_the_host(place: str) -> None:
         os.mkdir(name)  # noqa: PTH102
     os.close(os.open(FILE, os.O_CREAT | os.O_WRONLY))
     _mount(b"/proc", b"proc", b"", BIND | RECURSIVE)
-    _done(_libc.pivot_root(b".", b"."))
-    _done(_libc.umount2(b".", DETACH))
+    if _libc.pivot_root(b".", b".") == 0:
+        _done(_libc.umount2(b".", DETACH))
+    else:  # the host runs from its initial ramdisk
+        os.chroot(".")
     os.chdir("/")
 
 
@@ -121,6 +123,7 @@ class Worker:
         _done(_libc.unshare(NEW_MOUNTS))  # whatever it leaves attached goes with it
         self.home = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
         self.places = {name: os.open(f"/{name}", os.O_PATH | os.O_CLOEXEC) for name in (DIRECTORY, FILE)}
+        _done(_libc.setns(self.home, NEW_MOUNTS))  # to see from now on what is seen after a visit
         self.known = set(_mounts())
         self.last: tuple[int, ...] = ()
 
@@ -257,7 +260,7 @@ def _make_private(tree: int) -> None:
 
 def _mounts() -> list[int]:
     """All mounts of this mount namespace."""
-    request, found = struct.pack("=IIQQ", 24, 0, ALL_MOUNTS, 0), (ctypes.c_uint64 * 256)()
+    request, found = struct.pack("=IIQQ", 24, 0, ALL_MOUNTS, 0), (ctypes.c_uint64 * 4096)()
     count = _done(_libc.syscall(LISTMOUNT, request, found, len(found), 0))
     if count == len(found):
         raise NotOurs
