@@ -78,7 +78,8 @@ def test_a_cluster_from_a_bundle(cluster: Minikube, machine: VirtualMachine) -> 
 def test_limits_hold_and_change_while_it_runs(cluster: Minikube, machine: VirtualMachine) -> None:
     start(cluster, "--memory=2600mb", "--cpus=2", "--force")
     assert int(fence(machine, cluster, "memory.max")) == 2600 * MEGABYTE
-    assert (fence(machine, cluster, "memory.swap.max"), fence(machine, cluster, "cpu.max")) == ("0", "200000 100000")
+    # As many CPUs as the machine has are no limit; fewer would make an emulated machine too slow for its own health checks.
+    assert (fence(machine, cluster, "memory.swap.max"), fence(machine, cluster, "cpu.max")) == ("0", "max 100000")
     assert 1000 < int(fence(machine, cluster, "pids.max")) < 1_000_000
     offered = cluster.get("node", "minikube")["status"]["allocatable"]["memory"]
     assert abs(int(offered.removesuffix("Ki")) * 1024 - 2600 * MEGABYTE) <= 2 * MEGABYTE
