@@ -76,18 +76,18 @@ def test_a_cluster_from_a_bundle(cluster: Minikube, machine: VirtualMachine) -> 
 
 
 def test_limits_hold_and_change_while_it_runs(cluster: Minikube, machine: VirtualMachine) -> None:
-    start(cluster, "--memory=2600mb", "--cpus=2", "--force")
-    assert int(fence(machine, cluster, "memory.max")) == 2600 * MEGABYTE
+    start(cluster, "--memory=2000mb", "--cpus=2", "--force")
+    assert int(fence(machine, cluster, "memory.max")) == 2000 * MEGABYTE
     # As many CPUs as the machine has are no limit; fewer would make an emulated machine too slow for its own health checks.
     assert (fence(machine, cluster, "memory.swap.max"), fence(machine, cluster, "cpu.max")) == ("0", "max 100000")
     assert 1000 < int(fence(machine, cluster, "pids.max")) < 1_000_000
     offered = cluster.get("node", "minikube")["status"]["allocatable"]["memory"]
-    assert abs(int(offered.removesuffix("Ki")) * 1024 - 2600 * MEGABYTE) <= 2 * MEGABYTE
+    assert abs(int(offered.removesuffix("Ki")) * 1024 - 2000 * MEGABYTE) <= 2 * MEGABYTE
 
 
 def test_a_memory_hog_dies_of_the_nodes_limit(cluster: Minikube, machine: VirtualMachine) -> None:
     machine.say("fallocate -l 1G /swap && chmod 600 /swap && mkswap /swap && swapon /swap")
-    cluster.apply(manifests.pod("hog", "dd if=/dev/zero of=/dev/null bs=4000M count=1", restart="Never"))
+    cluster.apply(manifests.pod("hog", "dd if=/dev/zero of=/dev/null bs=3000M count=1", restart="Never"))
     cluster.kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/hog", "--timeout=10m")
     machine.say("swapoff /swap && rm /swap")
     ended = cluster.get("pod", "hog")["status"]["containerStatuses"][0]["state"]["terminated"]
