@@ -18,10 +18,10 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def kubernetes_binary(tmp_path_factory):
-    """Gives the path of kubeadm, kubectl …: names of the store's one Kubernetes binary, else from the PATH; skips without."""
+    """Gives the path of kubectl, or of kubeadm …, a name of the store's common Kubernetes binary; else from the PATH; skips without."""
 
     def find(name: str, version: str = "v1.37.1") -> Path:
-        combined = sorted(_STORE.glob(f"entries/kubernetes-{version}-*/content/kubernetes"))
+        combined = sorted(_STORE.glob(f"entries/kubernetes-{version}-*/content/{'kubectl' if name == 'kubectl' else 'kubernetes'}"))
         if combined:
             link = tmp_path_factory.mktemp("bin") / name
             link.symlink_to(combined[-1])
