@@ -16,6 +16,7 @@ from minikube.artifacts.catalogue import DEFAULT
 from minikube.artifacts.oci import Entry, Image, write_archive
 from minikube.artifacts.origin import Origin
 from minikube.artifacts.sources import Sourcing
+from minikube.cli.bundle import COMMANDS
 from minikube.cli.startflags import START_FLAGS
 from minikube.cluster import bundles
 from minikube.output.progress import silent
@@ -128,3 +129,15 @@ def test_an_image_that_only_a_registry_has(tmp_path: Path, monkeypatch: pytest.M
         ):
             pass
         assert caught.value.id == "HOST_PATH_MISSING"
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "code"), [("container-runtime", "cri-o", 16), ("container-runtime", "rocket", 14), ("addon", "ingress", None)]
+)
+def test_what_no_cluster_could_use_is_refused_before_anything_is_made(tmp_path: Path, flag: str, value: str, code: int | None) -> None:
+    asked = Settings({one.name: one for one in COMMANDS["bundle"].subcommands[0].flags}, {flag: [value]}, use_file=False)
+    with pytest.raises(Reason) as refusal:
+        bundles.create(asked, Report("bundle create"), output=tmp_path / "b.tar", key=None)
+    assert value in refusal.value.message
+    assert code is None or refusal.value.exit_code == code
+    assert not (tmp_path / "store").exists()

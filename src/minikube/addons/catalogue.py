@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from minikube.output.reason import Reason
+
 _HANDBOOK = "https://minikube.sigs.k8s.io/docs/handbook"
 _TUTORIALS = "https://minikube.sigs.k8s.io/docs/tutorials"
 
@@ -51,3 +53,12 @@ ADDONS: dict[str, tuple[str, str]] = {
 
 BUILT = ("default-storageclass", "storage-provisioner")
 """Part of every cluster."""
+WHY_NOT = "only the two addons every cluster gets (default-storageclass, storage-provisioner) exist so far"
+
+
+def require_built(name: str) -> None:
+    """Refuse an addon that nobody knows, and one that is only known."""
+    if name not in ADDONS:
+        raise Reason("MK_ADDON_ENABLE", f"enable failed: {name} is not a valid addon", advice="`minikube addons list` names them all.")
+    if name not in BUILT:
+        raise Reason("MK_UNIMPLEMENTED", f"The addon '{name}' is not built yet: {WHY_NOT}")

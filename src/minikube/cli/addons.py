@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 
+from minikube.addons.catalogue import WHY_NOT
 from minikube.cli.command import Call, Command
 from minikube.output.reason import Reason
 from minikube.profiles.settings import Flag
-
-_WHY = "only the two addons every cluster gets (default-storageclass, storage-provisioner) exist so far"
 
 
 def _list(call: Call) -> None:
@@ -44,16 +43,14 @@ def _list(call: Call) -> None:
 
 
 def _enable(call: Call) -> None:
-    from minikube.addons.catalogue import ADDONS, BUILT
+    from minikube.addons.catalogue import ADDONS, require_built
     from minikube.cli import checks
     from minikube.cluster.existing import running_node
 
     name = call.settings.arguments[0]
-    if name not in ADDONS:
-        raise Reason("MK_ADDON_ENABLE", f"enable failed: {name} is not a valid addon", advice="`minikube addons list` names them all.")
-    running_node(checks.existing_profile(call))
-    if name not in BUILT:
-        raise Reason("MK_UNIMPLEMENTED", f"The addon '{name}' is not built yet: {_WHY}")
+    if name in ADDONS:  # a wrong name is wrong in any state
+        running_node(checks.existing_profile(call))
+    require_built(name)
     call.report.info(f"The '{name}' addon is enabled", style="addons")
 
 
@@ -99,7 +96,7 @@ COMMANDS = {
                 arguments="ADDON_NAME",
                 min_arguments=1,
                 max_arguments=1,
-                details=f"Enables an addon. Not built yet: {_WHY}.",
+                details=f"Enables an addon. Not built yet: {WHY_NOT}.",
             ),
             Command(
                 "disable",
@@ -114,14 +111,14 @@ COMMANDS = {
                 "Configures the addon w/ADDON_NAME within minikube",
                 flags=(Flag("config-file", help="File with the answers.", short="f"),),
                 arguments="ADDON_NAME",
-                unbuilt=_WHY,
+                unbuilt=WHY_NOT,
             ),
             Command(
                 "images",
                 "List image names the addon w/ADDON_NAME used. For a list of available addons use: minikube addons list",
                 flags=(Flag("output", short="o", default="table", help="table or json.", choices=("table", "json")),),
                 arguments="ADDON_NAME",
-                unbuilt=_WHY,
+                unbuilt=WHY_NOT,
             ),
             Command(
                 "open",
@@ -134,7 +131,7 @@ COMMANDS = {
                     Flag("interval", "int", 1, "Seconds between looks."),
                 ),
                 arguments="ADDON_NAME",
-                unbuilt=_WHY,
+                unbuilt=WHY_NOT,
             ),
         ),
     )

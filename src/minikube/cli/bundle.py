@@ -125,6 +125,13 @@ COMMANDS = {
                 flags=(
                     Flag("kubernetes-version", "strings", help="Versions of Kubernetes to put in; the default one if left out."),
                     Flag(
+                        "container-runtime",
+                        "strings",
+                        short="c",
+                        help="Runtimes that clusters from this bundle may use; containerd if left out.",
+                    ),
+                    Flag("addon", "stringArray", help="An addon to put in, repeatable; those that every cluster has are in any bundle."),
+                    Flag(
                         "image",
                         "stringArray",
                         help="An image of your own, loaded at start: an archive (docker save), or a name that docker, podman, the "

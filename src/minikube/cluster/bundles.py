@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from minikube import __version__
+from minikube.addons.catalogue import require_built
 from minikube.artifacts import bundlewriter, catalogue, imagedaemons, remoteimages, sources, sshsig, unpinned, versionrecords
 from minikube.artifacts.bundleformat import IMAGE_FILE, NAMESPACE, Manifest, refuse_foreign
 from minikube.artifacts.bundleimport import Imported, import_bundle
@@ -22,6 +23,7 @@ from minikube.artifacts.store import Recipe, Store
 from minikube.cluster import images as clusterimages
 from minikube.cluster.imageloading import load_archive
 from minikube.cluster.mirrors import plan_downloads, sourcing
+from minikube.cluster.plan import runtime_name
 from minikube.drivers.base import Node
 from minikube.host import rootrights
 from minikube.host.files import give
@@ -50,6 +52,10 @@ def create(settings: Settings, report: Report, *, output: Path | None, key: Path
     wanted = [str(text) for text in settings.get(VERSION_FLAG) or [""]]
     for text in wanted:
         catalogue.resolve_version(text)  # refused before anything is asked or made
+    for runtime in settings.get("container-runtime"):
+        runtime_name(str(runtime))
+    for addon in settings.get("addon"):
+        require_built(str(addon))
     existing = profile_files.load(settings.profile)
     config = existing or new_cluster_config(settings.profile)
     plan_downloads(settings, config, fresh=existing is None)
