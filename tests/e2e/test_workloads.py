@@ -107,3 +107,14 @@ def test_files_are_copied_in_and_out(cluster: Cluster, web: set[str], tmp_path: 
     cluster.kubectl("cp", str(original), "client:/tmp/copy")
     cluster.kubectl("cp", "client:/tmp/copy", str(back))
     assert back.read_bytes() == original.read_bytes()
+
+
+def test_services_outlive_a_kube_proxy_that_is_killed(cluster: Cluster, web: set[str]) -> None:
+    """The next one finds the rules of the last, and has to know them for its own."""
+    rules = "nft list map ip kube-proxy service-ips"
+    before, old = cluster.ssh(rules), cluster.ssh("pgrep -x kube-proxy")
+    cluster.ssh("pkill -9 -x kube-proxy")
+    eventually(lambda: cluster.run("ssh", "--", "pgrep -x kube-proxy").stdout not in ("", old))
+    eventually(lambda: cluster.run("ssh", "--", "curl -sf http://127.0.0.1:10256/healthz").code == 0)
+    assert sorted(cluster.ssh(rules).split()) == sorted(before.split())
+    assert cluster.kubectl("exec", "client", "--", "wget", "-q", "-T", "5", "-O", "-", "http://web").strip() in web

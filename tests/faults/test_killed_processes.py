@@ -15,7 +15,7 @@ from support.waiting import eventually
 from faults.patient import Patient
 from faults.table import RUNS, TABLE
 
-HEALING = ("kubelet", "containerd", "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "coredns")
+HEALING = ("kubelet", "containerd", "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "coredns")
 
 
 def kill(patient: Patient, name: str) -> None:

@@ -74,11 +74,14 @@ def _kubernetes_layer(binary: Path) -> Layer:
 
 
 def nft_layer(node_image: Path) -> Layer:
-    """`nft`, which kube-proxy runs, with the libraries it is linked to, out of the node image."""
+    """`nft`, which kube-proxy runs, with the libraries it is linked to and the names of protocols, out of the node image.
+
+    Without the names it says 6 instead of tcp: a second kube-proxy would take the first one's rules for strangers, and remove them.
+    """
     linked = re.findall(r"(/\S+) \(0x", run(["chroot", str(node_image), "ldd", "/usr/sbin/nft"]).text)
     # ldd tells of /lib and /lib64, which are links into /usr in the node image and become the same here.
     places = ["usr/sbin/nft", *("usr/" + path.removeprefix("/usr").lstrip("/") for path in linked)]
     return (
         *(Entry(name, target=f"usr/{name}") for name in ("lib", "lib64")),
-        *(Entry(place, source=node_image / place) for place in places),
+        *(Entry(place, source=node_image / place) for place in (*places, "etc/protocols")),
     )
