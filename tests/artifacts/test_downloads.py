@@ -17,6 +17,7 @@ from support.authority import Authority
 from support.fileserver import FileServer, file_server, password_proxy, status
 from support.waiting import eventually
 
+from minikube.artifacts import download
 from minikube.artifacts.download import Downloads, Wanted
 from minikube.artifacts.web import Patience, Web
 from minikube.output.progress import silent
@@ -135,6 +136,7 @@ def test_goes_on_where_an_earlier_process_stopped(tmp_path: Path, server: FileSe
     assert server.bytes_sent == len(CONTENT)
 
 
+SOURCE = str(Path(download.__file__).parents[2])
 FETCH = """
 import subprocess, sys
 from pathlib import Path
@@ -164,10 +166,11 @@ def test_a_full_disk_is_said_and_what_has_arrived_is_not_lost(tmp_path: Path, se
     script = 'mount -t tmpfs -o size=300k none "$0" && exec "$@"'
     done = subprocess.run(
         ["unshare", "--map-root-user", "--mount", "sh", "-c", script, tmp_path / "disk", *program],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True, timeout=30, check=False,
+        env={**os.environ, "PYTHONPATH": SOURCE}, capture_output=True, text=True, timeout=30, check=False,
     )  # fmt: skip
     if "unshare:" in done.stderr:
         pytest.skip(f"a disk to fill cannot be had here: {done.stderr}")
+    assert done.returncode == 0, done
     first, last = done.stdout.splitlines()
     assert first.startswith("RSRC_INSUFFICIENT_STORAGE False Free some space"), done
     assert last == "arrived"
@@ -178,7 +181,7 @@ def test_ctrl_c_loses_nothing_that_has_arrived(tmp_path: Path, server: FileServe
     server.faults["/file"] = arrives("stall", "well")
     wish = wanted(f"{server.url}/file")
     argv = [sys.executable, "-c", FETCH, wish.urls[0], wish.digest, str(tmp_path)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = {**os.environ, "PYTHONPATH": SOURCE}
     with subprocess.Popen(
         argv, env=environment, stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)
     ) as first:
