@@ -43,22 +43,22 @@ def signed(directory: Path) -> Path:
 def test_the_version_is_the_bundles_unless_somebody_chose(tmp_path: Path) -> None:
     bundle = make(tmp_path, version="v1.36.4")
     asked = settings(bundle)
-    bundles.start_bundle(asked)
+    bundles.StartBundle(asked)
     assert asked.get("kubernetes-version") == "v1.36.4"
     chosen = settings(bundle, kubernetes_version="v1.37.1")
-    bundles.start_bundle(chosen)
+    bundles.StartBundle(chosen)
     assert chosen.get("kubernetes-version") == "v1.37.1"
 
 
 def test_the_default_version_stays_if_the_bundle_has_it(tmp_path: Path) -> None:
     asked = settings(make(tmp_path, version=DEFAULT.kubernetes))
-    bundles.start_bundle(asked)
+    bundles.StartBundle(asked)
     assert not asked.get("kubernetes-version")
 
 
 def test_a_bundle_without_what_this_version_needs(tmp_path: Path) -> None:
     """Made by another minikube: nothing is fetched or built to fill it up."""
-    given = bundles.start_bundle(settings(make(tmp_path)))
+    given = bundles.StartBundle(settings(make(tmp_path)))
     assert given is not None
     with pytest.raises(Reason, match="it lacks kubernetes") as caught:
         given.bring_in(DEFAULT.kubernetes, Origin(), silent())
@@ -67,7 +67,7 @@ def test_a_bundle_without_what_this_version_needs(tmp_path: Path) -> None:
 
 
 def test_a_bundle_without_a_version_that_has_no_pins(tmp_path: Path) -> None:
-    given = bundles.start_bundle(settings(make(tmp_path)))
+    given = bundles.StartBundle(settings(make(tmp_path)))
     assert given is not None
     with pytest.raises(Reason, match=r"for Kubernetes v1\.35\.4 it lacks everything"):
         given.bring_in("v1.35.4", Origin(), silent())
@@ -79,7 +79,7 @@ def test_what_a_bundle_knows_of_a_version_without_pins_is_known_from_then_on(tmp
     file.parent.mkdir(parents=True)
     file.write_text('{"etcd": "v3.6.6", "coredns": "v1.13.1", "pause": "3.10.1"}')
     asked = settings(make(tmp_path, version="v1.35.4"))
-    bundles.start_bundle(asked)
+    bundles.StartBundle(asked)
     assert asked.get("kubernetes-version") == "v1.35.4"
     assert unpinned.resolve_version("v1.35", Sourcing("bundle"), silent()) == "v1.35.4"
 
@@ -87,10 +87,10 @@ def test_what_a_bundle_knows_of_a_version_without_pins_is_known_from_then_on(tmp
 def test_signatures_are_looked_at_before_anything_is_made(tmp_path: Path) -> None:
     bundle = signed(tmp_path)
     _, stranger = key_pair(tmp_path, name="stranger")
-    assert bundles.start_bundle(settings(bundle, bundle_verify=str(tmp_path / "key.pub"))) is not None
+    assert bundles.StartBundle(settings(bundle, bundle_verify=str(tmp_path / "key.pub"))) is not None
     for refused, key in ((bundle, stranger), (make(tmp_path, "unsigned.tar"), tmp_path / "key.pub")):
         with pytest.raises(Reason) as caught:
-            bundles.start_bundle(settings(refused, bundle_verify=str(key)))
+            bundles.StartBundle(settings(refused, bundle_verify=str(key)))
         assert caught.value.id == "HOST_BUNDLE_UNTRUSTED"
     assert not (tmp_path / "store").exists()
 

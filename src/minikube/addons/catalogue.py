@@ -56,9 +56,13 @@ BUILT = ("default-storageclass", "storage-provisioner")
 WHY_NOT = "only the two addons every cluster gets (default-storageclass, storage-provisioner) exist so far"
 
 
-def require_built(name: str) -> None:
-    """Refuse an addon that nobody knows, and one that is only known."""
+def require_known(name: str) -> None:
     if name not in ADDONS:
         raise Reason("MK_ADDON_ENABLE", f"enable failed: {name} is not a valid addon", advice="`minikube addons list` names them all.")
+
+
+def require_built(name: str) -> None:
+    """Refuse an addon that nobody knows, and one that is only known."""
+    require_known(name)
     if name not in BUILT:
         raise Reason("MK_UNIMPLEMENTED", f"The addon '{name}' is not built yet: {WHY_NOT}")

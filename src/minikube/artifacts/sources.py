@@ -62,9 +62,13 @@ def provide(versions: VersionSet, sourcing: Sourcing, progress: Progress) -> tup
 
 def complete(versions: VersionSet, sourcing: Sourcing, store: Store) -> str:
     """The source of which the store has everything, if any."""
-    order = sorted((MODULES, RELEASE), key=lambda source: source != sourcing.preferred)
-    known = [source for source in order if source != MODULES or _has_wrappers(versions)]
+    known = [source for source in in_order(sourcing) if source != MODULES or _has_wrappers(versions)]
     return next((source for source in known if not missing(versions, sourcing.origin, source, store)), "")
+
+
+def in_order(sourcing: Sourcing) -> list[str]:
+    """Where components can be made from, the one an existing cluster came from first."""
+    return sorted((MODULES, RELEASE), key=lambda source: source != sourcing.preferred)
 
 
 def _has_wrappers(versions: VersionSet) -> bool:
@@ -90,15 +94,14 @@ def _choice(versions: VersionSet, sourcing: Sourcing, store: Store, ready: str) 
         return sourcing.source, ""
     if ready:
         return ready, ""
-    place, served = released(versions.kubernetes, sourcing.origin, store)
-    return (RELEASE if served else MODULES), place
+    url = release_url(versions.kubernetes, sourcing.origin)
+    return (RELEASE if answers(url, store) else MODULES), url.rpartition(f"/{versions.kubernetes}/")[0]
 
 
-def released(version: str, origin: Origin, store: Store) -> tuple[str, bool]:
-    """The place of official builds, and whether it has those of this version."""
+def release_url(version: str, origin: Origin) -> str:
+    """A small file that the place of official builds has if it has those of this version."""
     place = f"{version}/bin/linux/{goarch()}/kubelet.sha256"
-    url = kubernetes_binary("kubelet", version, goarch()).urls(place, origin.binary_mirror)[0]
-    return url.removesuffix(f"/{place}"), answers(url, store)
+    return kubernetes_binary("kubelet", version, goarch()).urls(place, origin.binary_mirror)[0]
 
 
 def write_images(versions: VersionSet, source: str, origin: Origin, path: Path, progress: Progress) -> None:

@@ -56,7 +56,7 @@ def version_set(version: str, sourcing: Sourcing, progress: Progress) -> Version
             return ready
         if sourcing.source == BUNDLE:
             raise _not_in_store(version)
-    if sourcing.source == RELEASE or (sourcing.source != MODULES and sources.released(version, sourcing.origin, Store())[1]):
+    if _from_releases(sources.release_url(version, sourcing.origin), sourcing):
         return recorded(version, RELEASE) or releasedversions.find_out(version, sourcing.origin, Store(), progress)
     return recorded(version, MODULES) or _record(version, progress)
 
@@ -72,12 +72,17 @@ def recorded(version: str, source: str = "") -> VersionSet | None:
     return None if source == MODULES else releasedversions.recorded(version, Store().root)
 
 
+def known(version: str, source: str) -> VersionSet | None:
+    """What goes with a version without asking anybody: from the catalogue, or found out before at this source."""
+    return catalogue.version_set(version) if is_pinned(version) else recorded(version, source)
+
+
 def _complete(version: str, sourcing: Sourcing) -> VersionSet | None:
     """A version of which the store has everything."""
-    for source in sorted((MODULES, RELEASE), key=lambda one: one != sourcing.preferred):
-        known = recorded(version, source)
-        if known and not sources.missing(known, sourcing.origin, source, Store()):
-            return known
+    for source in sources.in_order(sourcing):
+        found = recorded(version, source)
+        if found and not sources.missing(found, sourcing.origin, source, Store()):
+            return found
     return None
 
 

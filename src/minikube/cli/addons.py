@@ -43,13 +43,13 @@ def _list(call: Call) -> None:
 
 
 def _enable(call: Call) -> None:
-    from minikube.addons.catalogue import ADDONS, require_built
+    from minikube.addons.catalogue import require_built, require_known
     from minikube.cli import checks
     from minikube.cluster.existing import running_node
 
     name = call.settings.arguments[0]
-    if name in ADDONS:  # a wrong name is wrong in any state
-        running_node(checks.existing_profile(call))
+    require_known(name)
+    running_node(checks.existing_profile(call))
     require_built(name)
     call.report.info(f"The '{name}' addon is enabled", style="addons")
 

@@ -125,7 +125,7 @@ def absent(version: str, origin: Origin) -> list[Recipe] | None:
     """What is not in the store of a version: nothing if one of the sources has been here for all of it. None if it is not even known."""
     found = []
     for source in (sources.MODULES, sources.RELEASE):
-        if versions := catalogue.version_set(version) if catalogue.is_pinned(version) else unpinned.recorded(version, source):
+        if versions := unpinned.known(version, source):
             found.append(sources.missing(versions, origin, source, Store()))
     return min(found, key=len, default=None)
 
@@ -171,12 +171,6 @@ class StartBundle:
             if content is None:
                 raise Reason("GUEST_IMAGE_LOAD", f"{image.entry} is not in the store", advice="Import the bundle again.")
             load_archive(node, content / IMAGE_FILE, report.progress, label=image.entry)
-
-
-def start_bundle(settings: Settings) -> StartBundle | None:
-    """The bundle that a start was given."""
-    settings.get("bundle-verify")  # has no effect of its own, which is no news to anybody
-    return StartBundle(settings) if settings.get("bundle") else None
 
 
 @contextlib.contextmanager

@@ -29,9 +29,9 @@ def require_for_start(settings: Settings, report: Report) -> None:
     profile = settings.profile
     try:
         if settings.get("bundle"):  # it may know a version that nothing else here knows
-            from minikube.cluster.bundles import start_bundle
+            from minikube.cluster.bundles import StartBundle
 
-            start_bundle(settings)
+            StartBundle(settings)
         prepared = prepare(settings, profile_files.load(profile), profile_files.machine_name(profile), _Silent(report.command))
     except Reason:
         return  # the same reasons come again, in their place

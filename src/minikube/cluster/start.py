@@ -93,9 +93,9 @@ def _bundle(settings: Settings) -> StartBundle | None:
     settings.get("bundle-verify")  # has no effect of its own, which is no news to anybody
     if not settings.get("bundle"):
         return None
-    from minikube.cluster.bundles import start_bundle  # it can download images: 50 ms of imports
+    from minikube.cluster.bundles import StartBundle  # it can download images: 50 ms of imports
 
-    return start_bundle(settings)
+    return StartBundle(settings)
 
 
 def _bring_up(boot: Boot, driver: Driver, settings: Settings, report: Report, *, before: str) -> None:

@@ -149,10 +149,10 @@ class Api:
 
     def watch(self, path: str, *, deadline: float, **query: str) -> Iterator[tuple[str, Object]]:
         """(type, object) for what exists (ADDED), then for every change. Ends at the deadline, or when the server ends it."""
-        seconds = max(1, int(deadline - time.monotonic()) + 1)
-        query = {"watch": "true", "timeoutSeconds": str(seconds), **query}
         from urllib3.exceptions import HTTPError
 
+        seconds = max(1, int(deadline - time.monotonic()) + 1)
+        query = {"watch": "true", "timeoutSeconds": str(seconds), **query}
         response = self._request("GET", _with_query(path, query), read=seconds + 5.0, preload_content=False)
         try:
             if response.status >= 400:

@@ -121,11 +121,12 @@ class Box:
         self.driver.node().put_metadata(metadata)
         runc = Runc(Path(facts["runc"]), self.layout.runc_state)
         enclosure = Enclosure(**facts["enclosure"]) if facts.get("enclosure") else None
-        attendant: list[Change] = [{"kind": "podmounts"}] if enclosure and enclosure.pods else []
+        attended = enclosure if enclosure and enclosure.pods else None
+        attendant: list[Change] = [{"kind": "podmounts"}] if attended else []
         self.journal.record(*self._groups(), *attendant, {"kind": "container", "id": self.layout.container})
         self.layout.control_socket.unlink(missing_ok=True)
         log = self.layout.directory / "node.log"
-        calls = podusers.Listener(self.layout.directory) if enclosure and enclosure.pods else None
+        calls = podusers.Listener(self.layout.directory) if attended else None
         with self._group(), contextlib.closing(calls) if calls else contextlib.nullcontext():
             fence.build(self.layout.fence, Limits(**facts["limits"]))
             group = self.layout.attendants
@@ -136,8 +137,8 @@ class Box:
         bridge.plug(NetworkTools(Path(facts["node_image"])), bridge=self.layout.bridge, cable=self.layout.cable, process=process)
         self._relay_names(process)
         runc.start(self.layout.container)
-        if enclosure and enclosure.pods:
-            podusers.attend(listener, self.layout.directory, process=process, place=enclosure.place, group=group)
+        if attended:
+            podusers.attend(listener, self.layout.directory, process=process, place=attended.place, group=group)
         deadline = time.monotonic() + 10
         while not self.driver.node().answers():
             if not _alive(process) or time.monotonic() > deadline:

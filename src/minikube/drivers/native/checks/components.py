@@ -17,8 +17,7 @@ from minikube.output.reason import Reason
 
 def provided(ground: Ground) -> Finding:
     version = ground.kubernetes_version or catalogue.resolve_version("")
-    pinned = catalogue.version_set(version) if catalogue.is_pinned(version) else None
-    built, released = (pinned or unpinned.recorded(version, source) for source in (sources.MODULES, sources.RELEASE))
+    built, released = (unpinned.known(version, source) for source in (sources.MODULES, sources.RELEASE))
     try:
         missing = missing_components(built, ground.store) if built else None
         if missing != [] and released and not sources.missing(released, Origin(), sources.RELEASE, Store(ground.store)):
