@@ -161,7 +161,7 @@ REFUSED = [("pause", "pause", "GUEST_PAUSE"), ("unpause", "resume", "GUEST_UNPAU
 def test_containers_that_cannot_be_frozen_or_thawed(ticking: Cluster, command: str, verb: str, id: str) -> None:
     if command == "unpause":
         ticking.ok("pause", "-n", "default")
-    with without_verb(ticking, "runc", verb) as says:
+    with without_verb(ticking, "crun", verb) as says:
         answer = ticking.run(command, "-n", "default")
         assert (answer.code, f"Exiting due to {id}: " in answer.stderr, says in answer.stderr) == (80, True, True), answer
         told = [data for kind, data in events(ticking.run(command, "-n", "default", "-o", "json")) if kind == "error"]

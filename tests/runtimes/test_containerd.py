@@ -17,7 +17,7 @@ def test_what_a_node_needs_is_said():
     assert images["pinned_images"] == {"sandbox": "registry.k8s.io/pause:3.10.2"}
     assert images["registry"] == {"config_path": "/etc/containerd/certs.d"}
     assert runtime["restrict_oom_score_adj"] is True
-    assert runtime["containerd"]["runtimes"]["runc"]["options"] == {"SystemdCgroup": False, "NoNewKeyring": False}
+    assert runtime["containerd"]["runtimes"]["runc"]["options"] == {"BinaryName": "crun", "SystemdCgroup": False, "NoNewKeyring": False}
     assert runtime["containerd"]["runtimes"]["runc"]["privileged_without_host_devices"] is True
     assert runtime["containerd"]["runtimes"]["runc"]["privileged_without_host_devices_all_devices_allowed"] is False
     assert "restrict_oom_score_adj = false" in containerd.configuration(sandbox_image="p", restrict_oom_score_adj=False)

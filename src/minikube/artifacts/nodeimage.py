@@ -19,7 +19,7 @@ PACKAGES = (
     *("base-files", "bash", "coreutils", "dash", "debianutils", "diffutils", "findutils", "grep", "gzip", "hostname", "libc-bin"),
     *("mawk", "ncurses-base", "ncurses-bin", "procps", "sed", "tar", "util-linux", "xz-utils"),
     # kubelet, containerd and CNI plugins: mounts, volumes, modules, sockets, packet filters
-    *("conntrack", "e2fsprogs", "ethtool", "iproute2", "iptables", "kmod", "libseccomp2", "mount", "netbase", "nftables", "socat"),
+    *("conntrack", "crun", "e2fsprogs", "ethtool", "iproute2", "iptables", "kmod", "libseccomp2", "mount", "netbase", "nftables", "socat"),
     # the supervisor
     "python3",
     # people

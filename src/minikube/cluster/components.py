@@ -7,6 +7,7 @@ from minikube.cluster import existing
 QUESTIONS = {
     "containerd": ["containerd", "--version"],
     "crictl": ["crictl", "--version"],
+    "crun": ["crun", "--version"],
     "kubelet": ["kubelet", "--version"],
     "runc": ["runc", "--version"],
 }

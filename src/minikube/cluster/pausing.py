@@ -89,7 +89,7 @@ def _apply(node: Node, verb: str, status: str, namespaces: Sequence[str] | None)
         error = result.stderr.decode(errors="replace").strip()
         if result.code == 0:
             return done
-    raise Reason("GUEST_PAUSE" if verb == "pause" else "GUEST_UNPAUSE", f"runc could not {verb} every container: {error[-1000:]}")
+    raise Reason("GUEST_PAUSE" if verb == "pause" else "GUEST_UNPAUSE", f"crun could not {verb} every container: {error[-1000:]}")
 
 
 def _containers(node: Node) -> list[Container]:
@@ -99,7 +99,7 @@ def _containers(node: Node) -> list[Container]:
     result = node.run(LIST, timeout=60)
     if result.code:
         error = result.stderr.decode(errors="replace")[-1000:]
-        raise Reason("GUEST_CHECK_PAUSED", f"runc does not say which containers there are: {error}")
+        raise Reason("GUEST_CHECK_PAUSED", f"crun does not say which containers there are: {error}")
     return read_list(result.stdout)
 
 

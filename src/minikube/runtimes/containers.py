@@ -1,13 +1,25 @@
-"""The containers of pods as `runc` in a node knows them: the one place that also knows which of them are frozen."""
+"""The containers of pods as `crun` in a node knows them: the one place that also knows which of them are frozen."""
 
 from __future__ import annotations
 
 import json
 from typing import NamedTuple
 
-_RUNC = ("runc", "--root", "/run/containerd/runc/k8s.io")
+_CRUN = ("crun", "--root", "/run/containerd/runc/k8s.io")
 _ANNOTATION = "io.kubernetes.cri"
-LIST = (*_RUNC, "list", "--format", "json")
+# crun does not say whose containers they are; each one's bundle does.
+_PROGRAM = """
+import json, subprocess, sys
+listed = json.loads(subprocess.run([*sys.argv[1:], "list", "--format", "json"], stdout=subprocess.PIPE, check=True).stdout or "[]")
+for one in listed or []:
+    try:
+        with open(one["bundle"] + "/config.json", encoding="utf-8") as stream:
+            one["annotations"] = json.load(stream).get("annotations")
+    except FileNotFoundError:
+        pass  # it has just ended
+print(json.dumps(listed))
+"""
+LIST = ("python3", "-I", "-S", "-c", _PROGRAM, *_CRUN)
 
 
 class Container(NamedTuple):
@@ -31,5 +43,5 @@ def read_list(listing: bytes) -> list[Container]:
 
 def each(verb: str, ids: list[str]) -> list[str]:
     """The command that pauses or resumes these containers, ending with the first that refuses."""
-    script = f'for id do {" ".join(_RUNC)} {verb} "$id" || exit; done'
+    script = f'for id do {" ".join(_CRUN)} {verb} "$id" || exit; done'
     return ["/bin/sh", "-c", script, "sh", *ids]
