@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import shutil
 from pathlib import Path
 
-from minikube.artifacts import clusterimages, nodeimage, nodeskeleton, oci, prepared, seed
 from minikube.artifacts.catalogue import VersionSet
-from minikube.artifacts.clusterimages import cluster_images
 from minikube.artifacts.components import Components
 from minikube.artifacts.endpoints import IMAGES, image_names
 from minikube.artifacts.gocomponents import go_components, goarch
-from minikube.artifacts.nodeimage import build_node_image
-from minikube.artifacts.oci import write_archive
-from minikube.artifacts.prepared import build_prepared_store
 from minikube.artifacts.provide import Binaries, BinaryRecipes, binaries, binary_recipes, missing_recipes, provide_all
 from minikube.artifacts.recipecode import code_of
-from minikube.artifacts.seed import build_seed
+from minikube.artifacts.seed import SEED, build_seed
 from minikube.artifacts.store import Recipe, Store
 from minikube.output.progress import Progress
 
@@ -44,7 +38,7 @@ def present_components(versions: VersionSet, *, repository: str = IMAGES) -> Com
         node_image=store.path(image),
         node_binaries=store.path(laid_out),
         prepared_store=store.path(stocked),
-        seed=store.path(planted) / seed.SEED,
+        seed=store.path(planted) / SEED,
         runc=found.runc,
         kubectl=found.kubectl,
     )
@@ -64,6 +58,11 @@ def component_recipes(versions: VersionSet, store: Store, *, repository: str = I
 
 def write_image_archive(versions: VersionSet, path: Path, *, repository: str = IMAGES) -> None:
     """All images of a version set whose components are in the store, as an OCI archive; called as those of `repository`."""
+    import dataclasses
+
+    from minikube.artifacts.clusterimages import cluster_images
+    from minikube.artifacts.oci import write_archive
+
     store = Store()
     programs, image, *_ = _recipes(versions, store)
     found = _by_name(binaries(programs, store))
@@ -83,10 +82,15 @@ def _recipes(versions: VersionSet, store: Store, repository: str = IMAGES) -> tu
 
 
 def node_image_recipe() -> Recipe:
+    def build(target: Path, progress: Progress) -> None:
+        from minikube.artifacts.nodeimage import build_node_image
+
+        build_node_image(target, suite=SUITE)
+
     return Recipe(
         name="node-image",
-        identity=f"{SUITE} {code_of(nodeimage, nodeskeleton)}" + ("" if goarch() == "amd64" else f" {goarch()}"),
-        build=lambda target, progress: build_node_image(target, suite=SUITE),
+        identity=f"{SUITE} {code_of('nodeimage', 'nodeskeleton')}" + ("" if goarch() == "amd64" else f" {goarch()}"),
+        build=build,
         host_packages=("mmdebstrap",),
         estimate_seconds=20,
         what=f"node image (Debian {SUITE})",
@@ -124,6 +128,8 @@ def _prepared_store(
     versions: VersionSet, programs: BinaryRecipes, image: Recipe, laid_out: Recipe, store: Store, *, repository: str
 ) -> Recipe:
     def build(target: Path, progress: Progress) -> None:
+        from minikube.artifacts.prepared import build_prepared_store
+
         found = binaries(programs, store)
         archive = target.parent / "images.tar"
         write_image_archive(versions, archive, repository=repository)
@@ -139,7 +145,7 @@ def _prepared_store(
 
     return Recipe(
         name=f"images-{versions.kubernetes}",
-        identity=f"{versions} {code_of(clusterimages, oci, prepared)}" + ("" if repository == IMAGES else f" {repository}"),
+        identity=f"{versions} {code_of('clusterimages', 'oci', 'prepared')}" + ("" if repository == IMAGES else f" {repository}"),
         build=build,
         needs=(
             programs.kubernetes,
@@ -169,7 +175,7 @@ def _seed(versions: VersionSet, programs: BinaryRecipes, store: Store) -> Recipe
 
     return Recipe(
         name=f"seed-{versions.kubernetes}",
-        identity=code_of(seed),
+        identity=code_of("seed"),
         build=build,
         needs=(programs.kubernetes, programs.etcd),
         estimate_seconds=10,

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from minikube.artifacts import endpoints, imagereference, layoutarchive, oci, prepared, seed
+from minikube.artifacts import endpoints, imagereference
 from minikube.artifacts.catalogue import CRI_DOCKERD, CRI_O, DEFAULT, VersionSet
 from minikube.artifacts.download import Downloads, Wanted
 from minikube.artifacts.endpoints import ReleasedFile
@@ -215,7 +215,7 @@ class Releases:
 
         return Recipe(
             name=f"release-images-{self.versions.kubernetes}",
-            identity=f"release {code_of(oci, prepared, layoutarchive)}",
+            identity=f"release {code_of('oci', 'prepared', 'layoutarchive')}",
             build=build,
             needs=(*self._images, containerd, self._provisioner, self.node_image),
             estimate_seconds=20,
@@ -246,7 +246,7 @@ class Releases:
 
         return Recipe(
             name=f"release-seed-{self.versions.kubernetes}",
-            identity=f"release {code_of(seed)}",
+            identity=f"release {code_of('seed')}",
             build=build,
             needs=(stocked,),
             estimate_seconds=10,

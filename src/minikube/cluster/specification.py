@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from minikube.artifacts.catalogue import VersionSet, is_pinned
 from minikube.artifacts.endpoints import IMAGES
 from minikube.drivers.base import Node
 from minikube.drivers.values import Limits, Machine
 from minikube.kubernetes import hostusers
-from minikube.kubernetes.certificates import Identity
 from minikube.kubernetes.clusterspec import ClusterSpec
 from minikube.kubernetes.extraconfig import ExtraOption, parse_feature_gates
 from minikube.profiles.clusterconfig import ClusterConfig
+
+if TYPE_CHECKING:
+    from minikube.kubernetes.certificates import Identity
 
 NANOSECONDS = 10**9
 # Room for some two hundred pods with a few dozen threads each; a fork bomb ends here instead of at the host's own limit.
@@ -58,6 +61,8 @@ def refuses_host_users(spec: ClusterSpec, machine: Machine) -> bool:
 
 
 def identity(config: ClusterConfig, node: Node) -> Identity:
+    from minikube.kubernetes.certificates import Identity  # which brings cryptography: 40 ms
+
     kubernetes = config.KubernetesConfig
     return Identity(
         profile=config.Name,
