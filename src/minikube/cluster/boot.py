@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import msgspec
@@ -18,7 +19,7 @@ from minikube.addons import storage
 from minikube.artifacts.catalogue import VersionSet
 from minikube.artifacts.components import Components
 from minikube.artifacts.endpoints import image_names
-from minikube.cluster import certificates, context, kubectl, newimages, specification, usersfiles
+from minikube.cluster import context, kubectl, newimages, specification, usersfiles
 from minikube.cluster.nodefiles import node_files
 from minikube.cluster.nodeproxies import node_proxies
 from minikube.cluster.services import metadata
@@ -79,6 +80,7 @@ class Boot:
         """What depends on what. Everything else runs at once."""
         graph = Graph()
         graph.step("create the box", self.create)
+        graph.step("read ahead", read_ahead)
         graph.step("copy the images", self.fill, needs=("create the box",))
         graph.step("write certificates", self.write_certificates, needs=("create the box",))
         graph.step("write configuration", self.write_configuration, needs=("create the box",))
@@ -138,6 +140,8 @@ class Boot:
         """A running node keeps its box; certificates that expire soon are renewed."""
         self.report.step(self.driver.step, f'Looking after the running "{self.config.Name}" cluster ...', style="running")
         self.driver.look_after()
+        from minikube.cluster import certificates
+
         certificates.renew_running(self.node, self.spec, specification.identity(self.config, self.node))
         bring(self.node, self.report)
 
@@ -163,6 +167,8 @@ class Boot:
         newimages.bring(self.node, self.versions, config=self.config, new=self._database_is_new(), progress=self.report.progress)
 
     def write_certificates(self) -> None:
+        from minikube.cluster import certificates
+
         self.report.step("Generating certificates", "Generating certificates and keys ...", style="sub")
         certificates.ensure(self.node, self.spec, specification.identity(self.config, self.node))
 
@@ -176,6 +182,8 @@ class Boot:
             self._begin_database()
 
     def _begin_database(self) -> None:
+        from minikube.cluster import certificates
+
         now = time.time()
         objects = [authority_for_pods(certificates.authority()), api_service(self.spec.api_service_ip, self.spec.port)]
         objects += [obj for obj in self._objects() if obj["kind"] != "Namespace"]
@@ -254,6 +262,10 @@ class Boot:
             return
         self.report.step("Verifying Kubernetes", "Verifying Kubernetes components...", style="verifying")
         with self.api() as api:
+            if wanted.get("system_pods") and self.objects_changed:
+                health.wait_rolled_out(api, deadline=self.deadline)
+            if wanted.get("system_pods"):
+                self._wait_for_pods(api)
             health.wait_for(
                 api,
                 wanted,
@@ -262,15 +274,22 @@ class Boot:
                 deadline=self.deadline,
                 kubelet_runs=lambda: self.node.services()["kubelet"]["state"] in ("running", "ready"),
             )
-            if wanted.get("system_pods") and self.objects_changed:
-                health.wait_rolled_out(api, deadline=self.deadline)
-            if wanted.get("system_pods"):
-                health.wait_pods_ready(api, deadline=self.deadline, started_after=self.booted)
-                if self.booted:
-                    self._wait_for_names()
 
-    def _wait_for_names(self) -> None:
-        """The rules that lead to a pod come a moment after it is Ready: whoever looks up a name at once must find it."""
+    def _wait_for_pods(self, api: Api) -> None:
+        """Also for DNS: the rules that lead to a pod come a moment after it is Ready, and whoever looks up a name at once must find it."""
+        asking = Thread(target=self._ask_for_names, daemon=True)
+
+        def told(unready: list[health.Pod]) -> None:
+            waiting = {pod["metadata"].get("labels", {}).get("k8s-app") for pod in unready}
+            if self.booted and not asking.ident and not waiting & {"kube-dns", "kube-proxy"}:
+                asking.start()
+
+        health.wait_pods_ready(api, deadline=self.deadline, started_after=self.booted, told=told)
+        told([])
+        if asking.ident:
+            asking.join()
+
+    def _ask_for_names(self) -> None:
         name, program = f"kubernetes.default.svc.{self.spec.dns_domain}", Path(askdns.__file__).read_text()
         asked = self.node.run(["python3", "-I", "-S", "-c", program, self.spec.dns_ip, name, str(DNS_PATIENCE_SECONDS)], timeout=60)
         if asked.code:
@@ -373,6 +392,14 @@ class Boot:
         cpus = self.config.CPUs or "no limit on"
         memory = f"{self.config.Memory}MB" if self.config.Memory else "no limit"
         return f"Running {self.driver.where} (CPUs={cpus}, Memory={memory}) ..."
+
+
+def read_ahead() -> None:
+    """Other programs make the box; Python meanwhile reads what the steps after that need."""
+    import urllib3  # noqa: F401
+    import yaml  # noqa: F401
+
+    import minikube.cluster.certificates  # noqa: F401
 
 
 def link(place: Path, target: Path) -> None:

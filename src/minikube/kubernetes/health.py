@@ -25,6 +25,7 @@ SYSTEM_APPS = {
 _INTERVAL = 0.05
 _SYSTEM_PODS = "/api/v1/namespaces/kube-system/pods"
 
+Pod = dict[str, Any]
 # A check gives an empty string once it is satisfied, else what is still missing.
 Check = Callable[[Api], str]
 
@@ -85,16 +86,19 @@ def wait_until(api: Api, check: Check, *, what: str, deadline: float) -> None:
         time.sleep(_INTERVAL)
 
 
-def wait_pods_ready(api: Api, *, deadline: float, started_after: float = 0) -> None:
+def wait_pods_ready(api: Api, *, deadline: float, started_after: float = 0, told: Callable[[list[Pod]], object] | None = None) -> None:
     """Wait until every pod of kube-system is Ready, and all that make a cluster are there.
 
     After a restart the API still tells of the time before: only containers that started after that moment (unix time) count.
+    `told` hears which pods are not Ready whenever that may have changed.
     """
 
-    def missing(pods: Collection[dict[str, Any]]) -> str:
+    def missing(pods: Collection[Pod]) -> str:
         found = [f"{app}: no pod" for app, selector in SYSTEM_APPS.items() if not any(_has_label(pod, selector) for pod in pods)]
-        found += filter(None, map(why_not_ready, pods))
-        found += [f"pod {pod['metadata']['name']} has not been started again" for pod in pods if _is_stale(pod, started_after)]
+        reasons = {pod["metadata"]["name"]: why_not_ready(pod) or _why_stale(pod, started_after) for pod in pods}
+        found += filter(None, reasons.values())
+        if told and found:
+            told([pod for pod in pods if reasons[pod["metadata"]["name"]]])
         return "; ".join(found)
 
     def check(api: Api) -> str:
@@ -197,11 +201,12 @@ def _has_label(pod: dict[str, Any], selector: tuple[str, str]) -> bool:
     return bool(pod["metadata"].get("labels", {}).get(label) == value)
 
 
-def _is_stale(pod: dict[str, Any], started_after: float) -> bool:
+def _why_stale(pod: Pod, started_after: float) -> str:
     """Whether the API tells of containers from before; times there are whole seconds."""
     moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started_after))
     running = (container.get("state", {}).get("running") for container in pod.get("status", {}).get("containerStatuses", ()))
-    return any(state["startedAt"] < moment for state in running if state)
+    stale = any(state["startedAt"] < moment for state in running if state)
+    return f"pod {pod['metadata']['name']} has not been started again" if stale else ""
 
 
 def _condition(status: dict[str, Any], kind: str) -> dict[str, Any]:
