@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import shutil
@@ -152,6 +153,21 @@ def test_a_damaged_journal_is_done_without(patient: Patient) -> None:
         (patient.machine / "host-changes.json").write_text('[{"kind": "brid')
         patient.ok("stop")
         assert patient.leaks() == []
+
+
+def test_a_database_that_cannot_be_started_ahead_is_left_to_the_kubelet(patient: Patient) -> None:
+    """The API server, started ahead without it, would keep the kubelet waiting, which has to start the database."""
+    with TABLE.run("a second start that cannot run its database ahead"):
+        patient.start()
+        patient.ok("stop")
+        file = patient.machine / "state/var/lib/minikube/forerunners.json"
+        kept = json.loads(file.read_bytes())
+        kept["pods"]["etcd"]["container"]["image"] = {"image": "gone.example/etcd:1"}
+        file.write_text(json.dumps(kept))
+        patient.start()
+        assert "the kubelet does it all" in patient.ssh("cat /var/log/minikube/forerunners.log")
+        boxes = json.loads(patient.ssh("crictl pods -o json --state Ready --label component=kube-apiserver"))["items"]
+        assert len(boxes) == 1, "the one that was started ahead is gone"
 
 
 @pytest.mark.long

@@ -90,8 +90,14 @@ def test_probes_stay_as_patient_as_kubeadms():
     for name, text in kubeadm.static_pod_patches(SPEC).items():
         container = yaml.safe_load(text)["spec"]["containers"][0]
         assert name == f"{container['name']}0+strategic.yaml"
-        assert container["startupProbe"]["failureThreshold"] * container["startupProbe"]["periodSeconds"] == 240
-        assert container["livenessProbe"]["failureThreshold"] * container["livenessProbe"]["periodSeconds"] == 80
+        startup, liveness = container["startupProbe"], container["livenessProbe"]
+        patience = liveness["failureThreshold"] * liveness["periodSeconds"]
+        assert patience == 80
+        if startup:
+            assert startup["failureThreshold"] * startup["periodSeconds"] == 240
+        else:
+            assert liveness["initialDelaySeconds"] + patience == 240
+            assert container["readinessProbe"]["periodSeconds"] == 1
 
 
 def test_the_two_runs_share_no_phase():
@@ -230,9 +236,14 @@ class TestRealKubeadm:
         assert {path: path.read_bytes() for path in before} == before
         manifests = sorted(path.stem for path in (etc / "manifests").iterdir())
         assert manifests == ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"]
-        server = yaml.safe_load((etc / "manifests/kube-apiserver.yaml").read_text())["spec"]["containers"][0]
-        assert server["startupProbe"]["periodSeconds"] == 1
-        assert "initialDelaySeconds" not in server["startupProbe"]
+        server, controllers = (
+            yaml.safe_load((etc / f"manifests/{name}.yaml").read_text())["spec"]["containers"][0]
+            for name in ("kube-apiserver", "kube-controller-manager")
+        )
+        assert "startupProbe" not in server
+        assert (server["readinessProbe"]["periodSeconds"], server["readinessProbe"]["httpGet"]["path"]) == (1, "/readyz")
+        assert controllers["startupProbe"]["periodSeconds"] == 1
+        assert "initialDelaySeconds" not in controllers["startupProbe"]
 
     def printed(self, binary, tmp_path, addon: str) -> dict[tuple[str, str], dict]:
         documents = list(yaml.safe_load_all(kubeadm.kubeadm_documents(SPEC)))

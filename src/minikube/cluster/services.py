@@ -24,7 +24,9 @@ API_DOOR = "/etc/minikube/apidoor.py"
 RENEWAL = "/etc/minikube/renewal.py"
 FORERUNNERS = "/etc/minikube/forerunners.py"
 KEPT = "/var/lib/minikube/forerunners.json"
+ANSWERED = "/run/minikube-api-answered"
 PATH = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"}
+SMALL = {"GOGC": "50"}  # for Go programs with little memory, where collecting it early costs nothing; shims inherit it
 
 
 # Without an API server these two only burn CPU that it needs, and back off just when it is there.
@@ -57,7 +59,7 @@ def metadata(
         {
             "name": "containerd",
             "argv": ["containerd", "--config", "/etc/containerd/config.toml"],
-            "env": {**PATH, **proxies},
+            "env": {**PATH, **proxies, **SMALL},
             "ready": {"socket": socket},
         },
     ]
@@ -67,7 +69,7 @@ def metadata(
     before_kubelet = ["containerd", "manifests", f"{KUBERNETES_DIRECTORY}/kubelet.conf"]
     if not write_manifests:
         # Never a reason to wait: a kubelet that finds no pods makes them.
-        argv = ["/bin/sh", "-c", f"{shlex.join(forerunners('run'))} || :"]
+        argv = ["/bin/sh", "-c", f"{shlex.join(run_forerunners())} || :"]
         services.append({"name": "forerunners", "kind": "oneshot", "argv": argv, "env": PATH, "after": before_kubelet})
         before_kubelet = [*before_kubelet, "forerunners"]
     if import_images:
@@ -106,9 +108,13 @@ def metadata(
     }
 
 
-def forerunners(act: str) -> list[str]:
-    """`keep` what the first containers are, or `run` what was kept."""
-    return ["python3", "-I", "-S", FORERUNNERS, act, KEPT, MANIFESTS_DIRECTORY]
+def keep_forerunners() -> list[str]:
+    """For the next start: what the control plane's containers are, and how long its API server takes to answer."""
+    return ["python3", "-I", "-S", FORERUNNERS, "keep", KEPT, MANIFESTS_DIRECTORY, ANSWERED]
+
+
+def run_forerunners() -> list[str]:
+    return ["python3", "-I", "-S", FORERUNNERS, "run", KEPT, MANIFESTS_DIRECTORY]
 
 
 def _door(spec: ClusterSpec, *, new: bool) -> list[str]:
@@ -139,7 +145,7 @@ def _controllers(spec: ClusterSpec) -> str:
     It opens its port long before it serves: the question then simply waits for its answer.
     """
     ask = f"curl --silent --insecure --max-time 60 --output /dev/null https://127.0.0.1:{spec.port}/livez/ping"
-    return f"{_wait_for_port(spec.port)}; {ask}; mv {WAITING_ROOM}/*.yaml {MANIFESTS_DIRECTORY}/"
+    return f"{_wait_for_port(spec.port)}; {ask}; touch {ANSWERED}; mv {WAITING_ROOM}/*.yaml {MANIFESTS_DIRECTORY}/"
 
 
 def _wait_for_port(port: int) -> str:

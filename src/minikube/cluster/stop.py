@@ -34,8 +34,8 @@ def stop(profiles: Sequence[str], report: Report, *, keep_context: bool = False)
 
 def _keep_forerunners(machine: Driver) -> None:
     """For the next start; one that has to do without is slower, not wrong."""
-    from minikube.cluster.services import forerunners
+    from minikube.cluster.services import keep_forerunners
 
     if machine.state() == "Running":
         with contextlib.suppress(OSError, Reason):
-            machine.node().run(forerunners("keep"), timeout=5)
+            machine.node().run(keep_forerunners(), timeout=5)

@@ -36,7 +36,8 @@ def main(port: int, process: str = "") -> int:
         print(f"callers will not be kept waiting: {error}", file=sys.stderr)
         return 0
     with door:
-        _wait(lambda: listeners(port) > 1, until, every=0.2)  # it listens long before it answers, and looking is dear
+        # It listens long before it answers, and looking is dear. One that has ended again leaves nobody to wait for.
+        _wait(lambda: listeners(port) > 1 or bool(process and not _exists(process)), until, every=0.2)
     return 0
 
 
