@@ -72,7 +72,6 @@ def test_an_api_server_without_its_database_goes_again(tmp_path: Path, monkeypat
             "container": {**CONTAINER, "metadata": {"name": name}},
             "manifest": hashlib.sha256(name.encode()).hexdigest(),
             "group": {},
-            "took": 0,
         }
         for name in forerunners.FIRST
     }

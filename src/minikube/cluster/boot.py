@@ -285,7 +285,6 @@ class Boot:
                 asking.start()
 
         health.wait_pods_ready(api, deadline=self.deadline, started_after=self.booted, told=told)
-        told([])
         if asking.ident:
             asking.join()
 

@@ -17,7 +17,7 @@ from minikube.kubernetes.clusterspec import (
     ClusterSpec,
 )
 from minikube.kubernetes.hostusers import PROGRAM_DIRECTORY
-from minikube.kubernetes.kubeadm import write_files_command
+from minikube.kubernetes.kubeadm import SMALL, write_files_command
 from minikube.kubernetes.kubelet import kubelet_command
 
 API_DOOR = "/etc/minikube/apidoor.py"
@@ -26,7 +26,6 @@ FORERUNNERS = "/etc/minikube/forerunners.py"
 KEPT = "/var/lib/minikube/forerunners.json"
 ANSWERED = "/run/minikube-api-answered"
 PATH = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"}
-SMALL = {"GOGC": "50"}  # for Go programs with little memory, where collecting it early costs nothing; shims inherit it
 
 
 # Without an API server these two only burn CPU that it needs, and back off just when it is there.
@@ -59,7 +58,7 @@ def metadata(
         {
             "name": "containerd",
             "argv": ["containerd", "--config", "/etc/containerd/config.toml"],
-            "env": {**PATH, **proxies, **SMALL},
+            "env": {**PATH, **proxies, **SMALL},  # which its shims inherit
             "ready": {"socket": socket},
         },
     ]

@@ -90,16 +90,15 @@ def wait_pods_ready(api: Api, *, deadline: float, started_after: float = 0, told
     """Wait until every pod of kube-system is Ready, and all that make a cluster are there.
 
     After a restart the API still tells of the time before: only containers that started after that moment (unix time) count.
-    `told` hears which pods are not Ready whenever that may have changed.
+    `told` hears which pods are not Ready, once all are there, whenever that may have changed.
     """
 
     def missing(pods: Collection[Pod]) -> str:
-        found = [f"{app}: no pod" for app, selector in SYSTEM_APPS.items() if not any(_has_label(pod, selector) for pod in pods)]
+        absent = [f"{app}: no pod" for app, selector in SYSTEM_APPS.items() if not any(_has_label(pod, selector) for pod in pods)]
         reasons = {pod["metadata"]["name"]: why_not_ready(pod) or _why_stale(pod, started_after) for pod in pods}
-        found += filter(None, reasons.values())
-        if told and found:
+        if told and not absent:
             told([pod for pod in pods if reasons[pod["metadata"]["name"]]])
-        return "; ".join(found)
+        return "; ".join([*absent, *filter(None, reasons.values())])
 
     def check(api: Api) -> str:
         """Told of changes: asking again and again takes CPU from those that are waited for."""

@@ -28,7 +28,8 @@ TYPE_CHECKING = False  # typing's own takes milliseconds to import
 if TYPE_CHECKING:
     from typing import Any
 
-FIRST = ("etcd", "kube-apiserver")
+API_SERVER = "kube-apiserver"
+FIRST = ("etcd", API_SERVER)
 """Their containers need nothing of the kubelet's: no volumes but directories of the node. Those of controller manager and scheduler do
 neither, but ask the API server for things that it cannot answer yet, and back off."""
 FIRST_START = 0.8  # a first start has more to do beside its API server, which takes this part of that time in a second
@@ -61,11 +62,12 @@ def keep(place: str, manifests: str, answered: str) -> None:
                 "container": container["info"]["config"],
                 "manifest": _digest(f"{manifests}/{name}.yaml"),
                 "group": _group_settings(box["linux"]["cgroup_parent"]),
-                "took": seconds_to_answer(container["status"], answered),
             }
+            if name == API_SERVER:
+                took = seconds_to_answer(container["status"], answered)
     if pods.keys() == set(FIRST):
         with open(f"{place}.new", "w", encoding="utf-8") as stream:
-            json.dump({"pods": pods, "resolvers": _digest(RESOLVERS)}, stream)
+            json.dump({"pods": pods, "resolvers": _digest(RESOLVERS), "took": took}, stream)
         os.replace(f"{place}.new", place)
 
 
@@ -73,13 +75,14 @@ def run(place: str, manifests: str) -> None:
     """Ask for it again; whatever goes wrong is left to the kubelet."""
     try:
         with open(place, encoding="utf-8") as stream:
-            kept = stream.read()
+            text = stream.read()
     except FileNotFoundError:
         return
     os.unlink(place)  # an attempt has its number once
-    pods, resolvers = json.loads(kept).values()
-    digests = {name: pod["manifest"] for name, pod in pods.items()}
-    if resolvers != _digest(RESOLVERS) or digests != {name: _digest(f"{manifests}/{name}.yaml") for name in pods}:
+    kept = json.loads(text)
+    pods = kept["pods"]
+    changed = any(pod["manifest"] != _digest(f"{manifests}/{name}.yaml") for name, pod in pods.items())
+    if changed or kept["resolvers"] != _digest(RESOLVERS):
         print("a manifest or the name servers have changed: the kubelet does it all")
         return
     for pod in pods.values():
@@ -92,10 +95,9 @@ def run(place: str, manifests: str) -> None:
             for pod in pods.values():
                 _remove(pod["box"]["metadata"]["uid"])
             return
-    began = time.monotonic()
     for pod in pods.values():
         _set_group(pod["group"])
-    time.sleep(max(0, began + until_kubelet(pods["kube-apiserver"]["took"]) - time.monotonic()))
+    time.sleep(until_kubelet(kept["took"]))
 
 
 def until_kubelet(took: float) -> float:
