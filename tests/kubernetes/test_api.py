@@ -126,7 +126,7 @@ def test_everything_asked_for_is_there(running):
     answers["/api/v1/nodes/dev"] = (200, pod("dev", conditions=[{"type": "Ready", "status": "True"}]))
     with running.api() as api:
         health.wait_for(api, health.parse_wait("all"), node_name="dev", version="v1.37.1", deadline=0, kubelet_runs=lambda: True)
-        health.wait_pods_ready(api, deadline=0)
+        health.wait_pods_ready(api, deadline=0, node_name="dev")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from minikube.kubernetes.coredns import coredns_objects
 from minikube.kubernetes.extraconfig import parse_extra_config
 from minikube.kubernetes.kubelet import kubelet_command, kubelet_configuration, volume_plugins
 from minikube.kubernetes.kubeproxy import kube_proxy_objects
+from minikube.kubernetes.probes import WELL
 from minikube.output.reason import Reason
 
 SPEC = ClusterSpec(version="v1.37.1", node_name="dev", node_ip="10.5.0.2")
@@ -149,12 +150,12 @@ def test_no_version_gets_what_it_does_not_know(version):
     assert proxy["mode"] == ("nftables" if minor >= 29 else "iptables")
     assert proxy.get("featureGates", {}) == ({"NFTablesProxyMode": True} if minor in (29, 30) else {})
     probes = {yaml.safe_load(text)["spec"]["containers"][0]["name"]: "readinessProbe" in text for text in patches(spec)}
-    # A probe that kubeadm's manifest lacks would be one without anything to ask, which the kubelet refuses.
+    # A probe that kubeadm's manifest lacks would be one without anything to ask, which the kubelet refuses. One of ours has a question.
     assert probes == {
         "etcd": minor >= 31,
         "kube-apiserver": True,
         "kube-scheduler": minor >= 32,
-        "kube-controller-manager": False,
+        "kube-controller-manager": True,
     }
 
 
@@ -241,9 +242,17 @@ class TestRealKubeadm:
             for name in ("kube-apiserver", "kube-controller-manager")
         )
         assert "startupProbe" not in server
-        assert (server["readinessProbe"]["periodSeconds"], server["readinessProbe"]["httpGet"]["path"]) == (1, "/readyz")
-        assert controllers["startupProbe"]["periodSeconds"] == 1
-        assert "initialDelaySeconds" not in controllers["startupProbe"]
+        assert (server["readinessProbe"]["periodSeconds"], server["readinessProbe"]["httpGet"]["path"]) == (1, WELL)
+        assert server["readinessProbe"]["httpGet"]["host"] == "10.5.0.2"
+        # What kubeadm would have it asked at its start it is asked from then on.
+        startup = {**controllers["livenessProbe"]["httpGet"], "port": 10257}
+        assert (controllers["readinessProbe"]["periodSeconds"], controllers["readinessProbe"]["httpGet"]) == (1, startup)
+        assert "startupProbe" not in controllers
+        etcd = yaml.safe_load((etc / "manifests/etcd.yaml").read_text())["spec"]["containers"][0]
+        assert f"--etcd-servers={kubeadm.ETCD_SOCKET}" in server["command"]
+        assert f"--listen-client-urls=https://127.0.0.1:2379,https://10.5.0.2:2379,{kubeadm.ETCD_SOCKET}" in etcd["command"]
+        for container in (server, etcd):
+            assert kubeadm.ETCD_SOCKET_DIRECTORY in [volume["mountPath"] for volume in container["volumeMounts"]]
 
     def printed(self, binary, tmp_path, addon: str) -> dict[tuple[str, str], dict]:
         documents = list(yaml.safe_load_all(kubeadm.kubeadm_documents(SPEC)))

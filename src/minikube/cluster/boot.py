@@ -43,6 +43,7 @@ from minikube.kubernetes.kubeadm import register_cluster_command
 from minikube.kubernetes.kubelet import kubelet_command
 from minikube.kubernetes.kubeproxy import kube_proxy_objects
 from minikube.kubernetes.labels import node_labels, rbac_binding
+from minikube.kubernetes.probes import WELL
 from minikube.kubernetes.seeding import text_of, transactions
 from minikube.node import askdns
 from minikube.output.reason import Reason
@@ -272,6 +273,7 @@ class Boot:
                 node_name=self.node.name,
                 version=self.config.KubernetesConfig.KubernetesVersion,
                 deadline=self.deadline,
+                health=WELL if self.booted and (self.seeded or self._registered()) else "/healthz",
                 kubelet_runs=lambda: self.node.services()["kubelet"]["state"] in ("running", "ready"),
             )
 
@@ -284,7 +286,7 @@ class Boot:
             if self.booted and not asking.ident and not waiting & {"kube-dns", "kube-proxy"}:
                 asking.start()
 
-        health.wait_pods_ready(api, deadline=self.deadline, started_after=self.booted, told=told)
+        health.wait_pods_ready(api, deadline=self.deadline, node_name=self.node.name, started_after=self.booted, told=told)
         if asking.ident:
             asking.join()
 

@@ -88,6 +88,13 @@ class Api:
     def get(self, path: str) -> Object:
         return self._json("GET", path)
 
+    def text(self, path: str) -> str:
+        """An answer that is not JSON."""
+        response = self._request("GET", path)
+        if response.status >= 400:
+            raise _error(response.status, response.data)
+        return response.data.decode()
+
     def find(self, path: str) -> Object | None:
         """The object, or None if there is none."""
         try:

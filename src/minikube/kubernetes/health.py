@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from minikube.kubernetes.api import Api, ApiError, ApiUnreachable
+from minikube.kubernetes.probes import unasked
 from minikube.output.reason import Reason
 
 COMPONENTS = ("apiserver", "system_pods", "default_sa", "apps_running", "node_ready", "kubelet", "extra")
@@ -48,11 +49,21 @@ def parse_wait(value: str | Iterable[str]) -> dict[str, bool]:
 
 
 def wait_for(
-    api: Api, components: dict[str, bool], *, node_name: str, version: str, deadline: float, kubelet_runs: Callable[[], bool] | None = None
+    api: Api,
+    components: dict[str, bool],
+    *,
+    node_name: str,
+    version: str,
+    deadline: float,
+    health: str = "/healthz",
+    kubelet_runs: Callable[[], bool] | None = None,
 ) -> None:
-    """Wait for every component asked for, in upstream's order; GUEST_START with the cause once `deadline` (monotonic) has passed."""
+    """Wait for every component asked for, in upstream's order; GUEST_START with the cause once `deadline` (monotonic) has passed.
+
+    `health` is what the API server is asked for.
+    """
     checks: dict[str, Check] = {
-        "apiserver": lambda api: _api_server(api, version),
+        "apiserver": lambda api: _api_server(api, version, health),
         "system_pods": _system_pods,
         "default_sa": _default_service_account,
         "apps_running": lambda api: _apps(api, ready=False),
@@ -86,10 +97,13 @@ def wait_until(api: Api, check: Check, *, what: str, deadline: float) -> None:
         time.sleep(_INTERVAL)
 
 
-def wait_pods_ready(api: Api, *, deadline: float, started_after: float = 0, told: Callable[[list[Pod]], object] | None = None) -> None:
+def wait_pods_ready(
+    api: Api, *, deadline: float, node_name: str, started_after: float = 0, told: Callable[[list[Pod]], object] | None = None
+) -> None:
     """Wait until every pod of kube-system is Ready, and all that make a cluster are there.
 
-    After a restart the API still tells of the time before: only containers that started after that moment (unix time) count.
+    After a restart the API still tells of the time before: only containers that started after that moment (unix time) count, and a
+    kubelet that finds a container running calls it ready until it has asked it. So it is asked whether it has, and for its node.
     `told` hears which pods are not Ready, once all are there, whenever that may have changed.
     """
 
@@ -104,17 +118,21 @@ def wait_pods_ready(api: Api, *, deadline: float, started_after: float = 0, told
         """Told of changes: asking again and again takes CPU from those that are waited for."""
         everything = api.get(_SYSTEM_PODS)
         pods = {pod["metadata"]["name"]: pod for pod in everything["items"]}
-        if not missing(pods.values()):
-            return ""
-        for kind, pod in api.watch(_SYSTEM_PODS, deadline=deadline, resourceVersion=everything["metadata"]["resourceVersion"]):
-            pods[pod["metadata"]["name"]] = pod
-            if kind == "DELETED":
-                del pods[pod["metadata"]["name"]]
-            if not missing(pods.values()):
-                return ""
-        return missing(pods.values())
+        if missing(pods.values()):
+            for kind, pod in api.watch(_SYSTEM_PODS, deadline=deadline, resourceVersion=everything["metadata"]["resourceVersion"]):
+                pods[pod["metadata"]["name"]] = pod
+                if kind == "DELETED":
+                    del pods[pod["metadata"]["name"]]
+                if not missing(pods.values()):
+                    break
+        return missing(pods.values()) or (_restarted(api, node_name, pods.values()) if started_after else "")
 
     wait_until(api, check, what="the pods of kube-system", deadline=deadline)
+
+
+def _restarted(api: Api, node_name: str, pods: Iterable[Pod]) -> str:
+    """A node that is called not ready takes its pods with it, a moment later."""
+    return _node_ready(api, node_name) or unasked(api, node_name, pods)
 
 
 def wait_rolled_out(api: Api, *, deadline: float) -> None:
@@ -157,8 +175,8 @@ def why_not_ready(pod: dict[str, Any]) -> str:
     return f"pod {name}: {status.get('phase', 'Pending')}"
 
 
-def _api_server(api: Api, version: str) -> str:
-    if not api.is_ready("/healthz"):
+def _api_server(api: Api, version: str, path: str) -> str:
+    if not api.is_ready(path):
         return "the API server is not healthy"
     found = api.get("/version").get("gitVersion", "")
     return "" if found == version else f"the API server is {found}, not {version}"

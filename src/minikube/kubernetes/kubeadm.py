@@ -14,6 +14,7 @@ from minikube.kubernetes.clusterspec import (
     ClusterSpec,
 )
 from minikube.kubernetes.kubelet import UNCHANGED_OOM_SCORE, kubelet_configuration, volume_plugins
+from minikube.kubernetes.probes import WELL
 from minikube.kubernetes.sharedshims import group_of
 from minikube.kubernetes.sparselog import PROFILE
 
@@ -32,6 +33,13 @@ SERVING = {"tls-cert-file": f"{SERVING_DIRECTORY}/serving.crt", "tls-private-key
 ALONE = {"election-timeout": "100", "heartbeat-interval": "20"}
 # kubeadm has etcd tell each of the API server's eighty watches every five seconds that nothing happened. Whoever needs to know asks.
 QUIET = {"watch-progress-notify-interval": "60s"}
+# The API server has a connection to etcd for every kind of object. Through a socket that only root may use, none has to prove who it is,
+# and etcd serves them with gRPC's own server instead of net/http's. Everybody else still needs a certificate, at port 2379.
+ETCD_SOCKET_DIRECTORY = "/var/lib/minikube/etcd-socket"
+ETCD_SOCKET = f"unix://{ETCD_SOCKET_DIRECTORY}/client"
+# The controller manager is well before it has heard from the API server whom that trusts: it is told by kubeadm, but for these names.
+KNOWS_CALLERS = {"authentication-skip-lookup": "true", "requestheader-allowed-names": "front-proxy-client"}
+ETCD_CALLER = {"etcd-servers": ETCD_SOCKET, "etcd-cafile": "", "etcd-certfile": "", "etcd-keyfile": ""}
 
 # kubeadm first asks a component whether it has started, every ten seconds for four minutes, and only then whether it is ready. Where it
 # has both questions, we ask the latter alone, every second from the beginning. In its first period a young kubelet lets each question wait
@@ -42,9 +50,13 @@ PATIENCE_SECONDS = 240
 LIVENESS = {"periodSeconds": 20, "failureThreshold": 4}
 # For Go programs with little memory, where collecting it early costs nothing: a sixth of etcd's.
 SMALL = {"GOGC": "50"}
-# Since which minor version kubeadm's own manifest has a readiness probe to patch.
-READINESS_SINCE = {"etcd": 31, "kube-apiserver": 0, "kube-scheduler": 32}
-STATIC_PODS = (*READINESS_SINCE, "kube-controller-manager")
+ASKED_TO_START = {"startupProbe": {**EVERY_SECOND, "failureThreshold": PATIENCE_SECONDS}, "livenessProbe": LIVENESS}
+# Since which minor version there is a readiness probe to patch, in kubeadm's own manifest or here: the controller manager has none there.
+READINESS_SINCE = {"etcd": 31, "kube-apiserver": 0, "kube-scheduler": 32, "kube-controller-manager": 0}
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "kube-apiserver": {"httpGet": {"path": WELL}},
+    "kube-controller-manager": {"httpGet": {"host": "127.0.0.1", "path": "/healthz", "port": 10257, "scheme": "HTTPS"}},
+}
 
 ALL_PHASES = (
     "preflight",
@@ -92,23 +104,28 @@ def register_cluster_command(spec: ClusterSpec, *, kubeadm: str = "kubeadm", con
 def static_pod_patches(spec: ClusterSpec) -> dict[str, str]:
     """Files for the patches directory: probes that notice a component within a second, and give up no sooner than kubeadm's."""
     patches = {}
-    for component in STATIC_PODS:
-        container: dict[str, Any] = {"name": component}
-        if component in READINESS_SINCE and spec.at_least(READINESS_SINCE[component]):
-            not_yet = PATIENCE_SECONDS - LIVENESS["periodSeconds"] * LIVENESS["failureThreshold"]
-            container |= {
-                "startupProbe": None,
-                "readinessProbe": EVERY_SECOND,
-                "livenessProbe": {**LIVENESS, "initialDelaySeconds": not_yet},
-            }
-        else:
-            container |= {"startupProbe": {**EVERY_SECOND, "failureThreshold": PATIENCE_SECONDS}, "livenessProbe": LIVENESS}
+    for component, since in READINESS_SINCE.items():
+        probes = _asked_from_the_beginning(component) if spec.at_least(since) else ASKED_TO_START
+        container: dict[str, Any] = {"name": component, **probes}
+        pod: dict[str, Any] = {"containers": [container]}
         if component == "etcd":
             container["securityContext"] = PROFILE
             container["env"] = [{"name": name, "value": value} for name, value in SMALL.items()]
-        patch = {"metadata": {"annotations": group_of(component)}, "spec": {"containers": [container]}}
+        if component in ("etcd", "kube-apiserver"):
+            container["volumeMounts"] = [{"name": "etcd-socket", "mountPath": ETCD_SOCKET_DIRECTORY}]
+            pod["volumes"] = [{"name": "etcd-socket", "hostPath": {"path": ETCD_SOCKET_DIRECTORY, "type": "DirectoryOrCreate"}}]
+        patch = {"metadata": {"annotations": group_of(component)}, "spec": pod}
         patches[f"{component}0+strategic.yaml"] = dump_yaml(patch)
     return patches
+
+
+def _asked_from_the_beginning(component: str) -> dict[str, Any]:
+    not_yet = PATIENCE_SECONDS - LIVENESS["periodSeconds"] * LIVENESS["failureThreshold"]
+    return {
+        "startupProbe": None,
+        "readinessProbe": {**EVERY_SECOND, **QUESTIONS.get(component, {})},
+        "livenessProbe": {**LIVENESS, "initialDelaySeconds": not_yet},
+    }
 
 
 def init_configuration(spec: ClusterSpec) -> dict[str, Any]:
@@ -139,9 +156,11 @@ def cluster_configuration(spec: ClusterSpec) -> dict[str, Any]:
     single = {"leader-elect": "false", "profiling": "false"} | UNTHROTTLED | SERVING | gated
     # For `kubeadm certs`; the certificates of a start are ours. v1beta3 has no words for either.
     keys = {"certificateValidityPeriod": _duration(spec.certificate_seconds), "encryptionAlgorithm": "ECDSA-P256"}
+    pods = {"allocate-node-cidrs": "true", "cluster-cidr": spec.pod_network}
     plugins = {"flex-volume-plugin-dir": directory} if (directory := volume_plugins(spec)) else {}
     quiet = QUIET if spec.at_least(34) else {}  # the option has another name before etcd 3.6
-    etcd: dict[str, Any] = {"dataDir": ETCD_DIRECTORY, "extraArgs": _arguments(spec, ALONE | quiet, "etcd")}
+    callers = {"listen-client-urls": f"https://127.0.0.1:2379,https://{spec.node_ip}:2379,{ETCD_SOCKET}"}
+    etcd: dict[str, Any] = {"dataDir": ETCD_DIRECTORY, "extraArgs": _arguments(spec, ALONE | quiet | callers, "etcd")}
     if spec.etcd_tag:
         etcd["imageTag"] = spec.etcd_tag
     return {
@@ -157,6 +176,7 @@ def cluster_configuration(spec: ClusterSpec) -> dict[str, Any]:
                     "permit-port-sharing": "true",  # with the door that keeps its early callers waiting
                     "profiling": "false",
                 }
+                | ETCD_CALLER
                 | gated,
                 "apiserver",
             ),
@@ -164,11 +184,7 @@ def cluster_configuration(spec: ClusterSpec) -> dict[str, Any]:
         "certificatesDir": CERTIFICATES_DIRECTORY,
         "clusterName": CLUSTER_NAME,
         "controlPlaneEndpoint": f"{CONTROL_PLANE_NAME}:{spec.port}",
-        "controllerManager": {
-            "extraArgs": _arguments(
-                spec, {"allocate-node-cidrs": "true", "cluster-cidr": spec.pod_network} | single | plugins, "controller-manager"
-            )
-        },
+        "controllerManager": {"extraArgs": _arguments(spec, pods | KNOWS_CALLERS | single | plugins, "controller-manager")},
         "etcd": {"local": etcd},
         "featureGates": spec.kubeadm_gates,
         "imageRepository": spec.image_repository,
