@@ -131,7 +131,7 @@ def restart(volume: Cluster, node_image: Path) -> Restart:
         kubeconfig=cluster.place.kubeconfig.read_text(),
         start=cluster.run("start", "-o", "json", timeout=300),
         started_before_the_kubelet=cluster.ssh("cat /var/log/minikube/forerunners.log"),
-        first_containers=json.loads(cluster.ssh("crictl ps -o json --name '^(etcd|kube-apiserver)$'")),
+        first_containers=json.loads(cluster.ssh("crictl ps -o json --label io.kubernetes.pod.namespace=kube-system")),
         identity_after=identity(cluster),
     )
 

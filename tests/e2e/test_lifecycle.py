@@ -8,6 +8,7 @@ from support import host
 
 from e2e.conftest import Cluster, Restart, not_ready
 from e2e.pair import Pair
+from minikube.node import forerunners
 
 
 def test_stop_leaves_nothing_running(restart: Restart) -> None:
@@ -22,13 +23,15 @@ def test_start_brings_the_same_cluster_back(cluster: Cluster, restart: Restart) 
 
 
 def test_the_kubelet_takes_over_what_ran_before_it(cluster: Cluster, restart: Restart) -> None:
-    running = restart.first_containers["containers"]
-    assert sorted(container["metadata"]["name"] for container in running) == ["etcd", "kube-apiserver"]
+    own = (*forerunners.FIRST, *forerunners.THEN)
+    running = [container for container in restart.first_containers["containers"] if container["metadata"]["name"] in own]
+    assert sorted(container["metadata"]["name"] for container in running) == sorted(own)
     assert all(container["id"] in restart.started_before_the_kubelet for container in running), restart.started_before_the_kubelet
-    counted = {container["metadata"]["name"]: container["metadata"].get("attempt", 0) for container in running}
-    for name, attempt in counted.items():
-        pod = cluster.get("pod", f"{name}-{cluster.profile}", "-n", "kube-system")
-        assert pod["status"]["containerStatuses"][0]["restartCount"] == attempt >= 1
+    for container in running:
+        pod = cluster.get("pod", container["labels"]["io.kubernetes.pod.name"], "-n", "kube-system")
+        status = pod["status"]["containerStatuses"][0]
+        assert status["containerID"] == f"containerd://{container['id']}"
+        assert status["restartCount"] == container["metadata"].get("attempt", 0) >= 1
 
 
 def test_pods_of_users_come_back(cluster: Cluster, restart: Restart) -> None:

@@ -162,7 +162,8 @@ def test_a_database_that_cannot_be_started_ahead_is_left_to_the_kubelet(patient:
         patient.ok("stop")
         file = patient.machine / "state/var/lib/minikube/forerunners.json"
         kept = json.loads(file.read_bytes())
-        kept["pods"]["etcd"]["container"]["image"] = {"image": "gone.example/etcd:1"}
+        etcd = next(pod for pod in kept["pods"] if pod["name"] == "etcd")
+        etcd["container"]["image"] = {"image": "gone.example/etcd:1"}
         file.write_text(json.dumps(kept))
         patient.start()
         assert "the kubelet does it all" in patient.ssh("cat /var/log/minikube/forerunners.log")

@@ -1,4 +1,4 @@
-"""Who calls before the API server listens is served by it in the end, in a network namespace of the test's own."""
+"""Who calls before the API server is well is served by it in the end, in a network namespace of the test's own."""
 
 import os
 import subprocess
@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from minikube.kubernetes.certificates import Identity, ensure_authorities, ensure_cluster_certificates
+from minikube.kubernetes.probes import WELL
 from minikube.node import apidoor
 
-SCRIPT = """
-import socket, subprocess, sys, time
+START = """
+import socket, ssl, subprocess, sys, time
 subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-door = subprocess.Popen([sys.executable, "-I", "-S", sys.argv[1], "8443"])
+directory, identity = sys.argv[1:]
+program = f"import sys; sys.path.insert(0, {directory!r}); import apidoor; apidoor.IDENTITY = {identity!r}; sys.exit(apidoor.main(8443))"
+door = subprocess.Popen([sys.executable, "-c", program])
 for _ in range(200):
     try:
         early = socket.create_connection(("127.0.0.1", 8443))
@@ -26,17 +30,53 @@ server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
 server.bind(("::", 8443))
 server.listen()
 server.settimeout(20)
-peer, _ = server.accept()
-print(peer.recv(10).decode(), door.wait(20))
+"""
+WELL_IN_THE_END = """
+context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+context.load_cert_chain(f"{identity}.crt", f"{identity}.key")
+peer, address = server.accept()
+asked = []
+with context.wrap_socket(peer, server_side=True) as asker:
+    for status in (503, 403, 200):
+        late = socket.create_connection(("127.0.0.1", 8443))
+        asked.append(asker.recv(4096).split()[1].decode().split("&question")[0])
+        asker.sendall(f"HTTP/1.1 {status} x\\r\\nContent-Length: 0\\r\\n\\r\\n".encode())
+peer, who = server.accept()
+print(address[0], len(asked), asked[0], peer.recv(10).decode(), who[0], door.wait(20))
+"""
+NEVER_WELL = """
+door.wait(20)
+for _ in range(500):
+    peer, who = server.accept()
+    if who[0] != "::1":
+        break
+print(peer.recv(10).decode(), door.returncode)
 """
 
+pytestmark = pytest.mark.skipif(not Path(apidoor.HAND_OVER).exists(), reason="this kernel (before 5.14) cannot hand waiting callers over")
 
-@pytest.mark.skipif(not Path(apidoor.HAND_OVER).exists(), reason="this kernel (before 5.14) cannot hand waiting callers over")
-def test_an_early_caller_is_handed_over():
+
+def run(script: str, identity: Path) -> str:
     own_network = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"])]
     probe = subprocess.run([*own_network, "true"], capture_output=True, check=False)
     if probe.returncode:
         pytest.skip(f"no network namespace of our own here: {probe.stderr.decode().strip()}")
-    command = [*own_network, sys.executable, "-c", SCRIPT, apidoor.__file__]
+    command = [*own_network, sys.executable, "-c", START + script, str(Path(apidoor.__file__).parent), str(identity)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout == "hello 0\n", done.stderr
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_early_callers_are_handed_over_when_the_api_server_is_well(monkeypatch, tmp_path):
+    """Also those who come after it has begun to listen; it can be asked how it is, and can ask itself, all the time."""
+    monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path / "home"))
+    ensure_cluster_certificates(Identity("dev", "dev", "10.5.0.2"), node_directory=tmp_path, authorities=ensure_authorities())
+    assert run(WELL_IN_THE_END, tmp_path / "apiserver") == f"::1 3 {WELL} hello ::ffff:127.0.0.1 0\n"
+
+
+def test_early_callers_are_handed_over_where_it_cannot_be_asked(tmp_path):
+    assert run(NEVER_WELL, tmp_path / "no-such-certificate") == "hello 0\n"
+
+
+def test_both_ask_the_same_question():
+    assert apidoor.WELL == WELL

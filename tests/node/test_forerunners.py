@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import os
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -35,13 +37,21 @@ def test_the_next_attempt_differs_in_its_number_alone() -> None:
     assert "attempt" not in CONTAINER["metadata"]
 
 
+def kept(name: str, **different: object) -> dict[str, object]:
+    box = {**BOX, "metadata": {**BOX["metadata"], "name": f"{name}-one", "uid": f"uid-{name}"}}
+    container = {**CONTAINER, "metadata": {"name": name}}
+    manifest = hashlib.sha256(name.encode()).hexdigest() if name in forerunners.STATIC else ""
+    pod = {"name": name, "box": box, "container": container, "manifest": manifest}
+    return {**pod, "group": {}, "address": "", "volumes": [], "files": [], **different}
+
+
 def test_nothing_kept_is_nothing_to_do(tmp_path: Path) -> None:
     assert run(tmp_path).returncode == 0
 
 
 def test_a_changed_manifest_is_left_to_the_kubelet_and_what_was_kept_is_used_once(tmp_path: Path) -> None:
     (tmp_path / "etcd.yaml").write_text("of today")
-    pods = {"etcd": {"box": BOX, "container": CONTAINER, "manifest": "of yesterday", "group": {}}}
+    pods = [kept("etcd", manifest="of yesterday")]
     resolvers = hashlib.sha256(Path(forerunners.RESOLVERS).read_bytes()).hexdigest()
     (tmp_path / "kept.json").write_text(json.dumps({"pods": pods, "resolvers": resolvers}))
     answer = run(tmp_path)
@@ -51,44 +61,140 @@ def test_a_changed_manifest_is_left_to_the_kubelet_and_what_was_kept_is_used_onc
 
 
 def test_other_name_servers_are_left_to_the_kubelet(tmp_path: Path) -> None:
-    (tmp_path / "kept.json").write_text(json.dumps({"pods": {}, "resolvers": "of yesterday"}))
+    (tmp_path / "kept.json").write_text(json.dumps({"pods": [], "resolvers": "of yesterday"}))
     answer = run(tmp_path)
     assert (answer.returncode, "have changed" in answer.stdout) == (0, True), answer.stderr
 
 
-def test_who_comes_too_early_for_containerd_comes_again(tmp_path: Path) -> None:
-    early = tmp_path / "early"
-    program = f"[ -e {early} ] && exit 0; touch {early}; echo 'server is not initialized yet: unavailable' >&2; exit 1"
-    assert forerunners.run_each([["/bin/sh", "-c", program], ["/bin/sh", "-c", "exit 3"], ["/bin/true"]]) == [True, False, True]
+class Node:
+    """Directories of a node, and a crictl that writes down what it is asked for."""
+
+    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.directory = directory
+        self.manifests, self.held_back = directory / "manifests", directory / "held-back"
+        for place, names in ((self.manifests, forerunners.FIRST), (self.held_back, forerunners.HELD_BACK)):
+            place.mkdir()
+            for name in names:
+                (place / f"{name}.yaml").write_text(name)
+        self.answers("")
+        monkeypatch.setenv("PATH", f"{directory}:/bin")
+        monkeypatch.setattr(forerunners, "GROUPS", str(directory / "groups"))
+
+    def answers(self, cases: str) -> None:
+        crictl = self.directory / "crictl"
+        crictl.write_text(f'#!/bin/sh\necho "$*" >> {self.directory}/asked\ncase "$*" in {cases} esac\n')
+        crictl.chmod(0o755)
+
+    def run(self, *pods: dict[str, object]) -> list[str]:
+        """What crictl was asked for."""
+        resolvers = hashlib.sha256(Path(forerunners.RESOLVERS).read_bytes()).hexdigest()
+        (self.directory / "kept.json").write_text(json.dumps({"pods": pods, "resolvers": resolvers, "took": 0}))
+        forerunners.run(str(self.directory / "kept.json"), str(self.manifests), str(self.held_back))
+        asked = self.directory / "asked"
+        return asked.read_text().splitlines() if asked.exists() else []
 
 
-def test_an_api_server_without_its_database_goes_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+    return Node(tmp_path, monkeypatch)
+
+
+def test_who_comes_too_early_for_containerd_comes_again(node: Node) -> None:
+    early = node.directory / "early"
+    node.answers(f"*etcd*) [ -e {early} ] && exit 0; touch {early}; echo 'server is not initialized yet: unavailable' >&2; exit 1;;")
+    asked = node.run(kept("etcd"), kept("kube-apiserver"))
+    assert ["etcd" in line for line in asked].count(True) == 2
+    assert not any("rmp" in line for line in asked)
+
+
+def test_an_api_server_without_its_database_goes_again(node: Node) -> None:
     """Kept up, it would keep the kubelet waiting, which has to start the database."""
-    for name in forerunners.FIRST:
-        (tmp_path / f"{name}.yaml").write_text(name)
-    pods = {
-        name: {
-            "box": {**BOX, "metadata": {**BOX["metadata"], "uid": f"uid-{name}"}},
-            "container": {**CONTAINER, "metadata": {"name": name}},
-            "manifest": hashlib.sha256(name.encode()).hexdigest(),
-            "group": {},
-        }
-        for name in forerunners.FIRST
-    }
-    resolvers = hashlib.sha256(Path(forerunners.RESOLVERS).read_bytes()).hexdigest()
-    (tmp_path / "kept.json").write_text(json.dumps({"pods": pods, "resolvers": resolvers}))
-    crictl = tmp_path / "crictl"
-    crictl.write_text(
-        f'#!/bin/sh\necho "$*" >> {tmp_path}/asked\n'
-        'case "$*" in *run*etcd.container*) exit 1;; *pods*uid-kube-apiserver*) echo box-of-apiserver;; esac\n'
-    )
-    crictl.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(forerunners, "GROUPS", str(tmp_path / "groups"))
-    forerunners.run(str(tmp_path / "kept.json"), str(tmp_path))
-    asked = (tmp_path / "asked").read_text().splitlines()
+    node.answers("*run*etcd-one.container*) exit 1;; *pods*uid-kube-apiserver*) echo box-of-apiserver;;")
+    asked = node.run(kept("etcd"), kept("kube-apiserver"), kept("coredns"))
     assert asked[-1] == "rmp --force box-of-apiserver"
     assert sum("rmp" in line for line in asked) == 1
+    assert not any("coredns" in line for line in asked)
+    assert sorted(path.stem for path in node.manifests.iterdir()) == sorted(forerunners.FIRST)
+
+
+def test_the_kubelet_gets_the_manifests_of_what_runs_already_later(node: Node) -> None:
+    asked = node.run(*(kept(name) for name in (*forerunners.FIRST, *forerunners.THEN)))
+    assert [line.split()[-1].split("/")[-1] for line in asked] == [
+        f"{name}-one.pod.json" for name in (*forerunners.FIRST, *forerunners.THEN)
+    ]
+    assert list(node.manifests.iterdir()) == []
+    assert sorted(path.stem for path in node.held_back.iterdir()) == sorted(forerunners.STATIC)
+
+
+def test_one_that_does_not_start_is_left_to_the_kubelet(node: Node) -> None:
+    node.answers("*run*coredns*) exit 1;; *pods*uid-coredns*) echo half-a-pod;;")
+    asked = node.run(kept("etcd"), kept("kube-apiserver"), kept("coredns"), kept("kube-proxy"))
+    assert [line for line in asked if "rmp" in line] == ["rmp --force half-a-pod"]
+
+
+def test_one_whose_files_are_gone_is_left_to_the_kubelet(node: Node) -> None:
+    gone = {**CONTAINER, "metadata": {"name": "coredns"}, "mounts": [mount(f"{forerunners.KUBELET}pods/none/volumes/config")]}
+    asked = node.run(kept("etcd"), kept("kube-apiserver"), kept("coredns", container=gone))
+    assert len(asked) == 2
+
+
+def test_files_of_the_node_that_went_with_its_memory_are_made(node: Node) -> None:
+    lock = node.directory / "run/xtables.lock"
+    lock.parent.mkdir()
+    container = {**CONTAINER, "metadata": {"name": "kube-proxy"}, "mounts": [mount(str(lock))]}
+    node.run(kept("etcd"), kept("kube-apiserver"), kept("kube-proxy", container=container, files=[str(lock)]))
+    assert lock.read_text() == ""
+
+
+def mount(path: str) -> dict[str, str]:
+    return {"host_path": path, "container_path": path}
+
+
+def test_a_pod_gets_its_address_again_and_the_next_one_is_whose_turn_it_was(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    addresses = node.directory / "addresses"
+    addresses.mkdir()
+    (addresses / "10.244.0.5").write_text("the sandbox of before")
+    last = addresses / "last_reserved_ip.0"
+    last.write_text("10.244.0.9")
+    monkeypatch.setattr(forerunners, "ADDRESSES", str(addresses))
+    monkeypatch.setattr(forerunners, "LAST_ADDRESS", str(last))
+    # As host-local does: the address after the last, in a file of its own.
+    give = f'set -- $(cat {last}); echo now > {addresses}/${{1%.*}}.$((${{1##*.}} + 1)); echo "$1" > {node.directory}/last-was'
+    node.answers(f"*run*coredns*) {give};;")
+    node.run(kept("etcd"), kept("kube-apiserver"), kept("coredns", address="10.244.0.5"))
+    assert (node.directory / "last-was").read_text() == "10.244.0.4\n"
+    assert (addresses / "10.244.0.5").read_text() == "now\n"
+    assert last.read_text() == "10.244.0.9"
+
+
+def test_a_token_has_to_live_long_enough(node: Node) -> None:
+    def volume(seconds: float) -> dict[str, object]:
+        claims = base64.urlsafe_b64encode(json.dumps({"exp": int(time.time() + seconds)}).encode()).decode().rstrip("=")
+        return {"path": str(node.directory / "volume"), "files": {"token": [0o644, f"e30.{claims}.signature"], "ca.crt": [0o644, "x"]}}
+
+    assert forerunners.is_valid(volume(86400))
+    assert not forerunners.is_valid(volume(60))
+    assert forerunners.is_valid({"path": "", "files": {"ca.crt": [0o644, "x"]}})
+    assert len(node.run(kept("etcd"), kept("kube-apiserver"), kept("coredns", volumes=[volume(60)]))) == 2
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+def test_files_from_the_api_server_are_there_again_as_the_kubelet_lays_them_out(tmp_path: Path) -> None:
+    before, after = tmp_path / "before", tmp_path / "after"
+    (before / "..2026").mkdir(parents=True)
+    (before / "..2026/token").write_text("secret")
+    (before / "..2026/token").chmod(0o640)
+    (before / "..data").symlink_to("..2026")
+    (before / "token").symlink_to("..data/token")
+    volume = forerunners.projected_volume(str(before))
+    after.mkdir()
+    script = f"import sys; sys.path.insert(0, {str(Path(forerunners.__file__).parent)!r}); import forerunners, json, os; " + (
+        f"forerunners.make_volume(json.loads({json.dumps({**volume, 'path': str(after)})!r})); os.chdir({str(after)!r}); "
+        "print(open('token').read(), oct(os.stat('token').st_mode), os.readlink('token'), os.path.ismount('.'))"
+    )
+    done = subprocess.run(["unshare", "--mount", sys.executable, "-c", script], capture_output=True, text=True, timeout=20, check=False)
+    assert done.stdout == "secret 0o100640 ..data/token True\n", done.stderr
+    assert list(after.iterdir()) == []  # it was in memory
 
 
 def test_a_damaged_file_is_no_more_than_a_failure(tmp_path: Path) -> None:
@@ -98,17 +204,19 @@ def test_a_damaged_file_is_no_more_than_a_failure(tmp_path: Path) -> None:
 
 
 def run(directory: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-I", "-S", forerunners.__file__, "run", str(directory / "kept.json"), str(directory)]
+    command = [sys.executable, "-I", "-S", forerunners.__file__, "run", str(directory / "kept.json"), str(directory), str(directory)]
     return subprocess.run(command, env={"PATH": str(directory)}, capture_output=True, text=True, timeout=20, check=False)
 
 
 def test_the_kubelet_looks_just_after_the_api_server_is_there() -> None:
-    for took in (0.4, 1.25, 2.9):
-        start = forerunners.until_kubelet(took)
-        looks = [start + forerunners.BEFORE_FIRST_LOOK + n * forerunners.LOOKS_EVERY for n in range(5)]
-        assert min(abs(look - took * forerunners.UNTIL_WELL) for look in looks) < 0.001
+    """Its very first look comes too early for itself."""
+    for answer in (1.2, 1.6, 2.9):
+        start = forerunners.until_kubelet(answer)
+        looks = [start + forerunners.BEFORE_FIRST_LOOK + n * forerunners.LOOKS_EVERY for n in range(1, 5)]
+        assert min(abs(look - answer) for look in looks) < 0.001
         assert 0 <= start < forerunners.LOOKS_EVERY
-    assert forerunners.until_kubelet(0) == 0
+    for late in (1.1, 0, -3):
+        assert forerunners.until_kubelet(late) == 0
 
 
 def test_how_long_the_api_server_took(tmp_path: Path) -> None:

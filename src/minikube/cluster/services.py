@@ -36,6 +36,7 @@ UNHURRIED = dict.fromkeys(("kubelet", "kube-apiserver", "kube-proxy", "coredns")
 UNHURRIED |= dict.fromkeys(HELD_BACK, 200)
 # Nobody waits for a timer of these: etcd counts time for leaders that may go missing, the provisioner looks for work it is told of anyway.
 UNHURRIED |= dict.fromkeys(("etcd", "storage-provisioner"), 500)
+YOUNG_SECONDS = 0.8  # less than a second: it looks at volumes first
 WAITING_ROOM = f"{KUBERNETES_DIRECTORY}/held-back"
 
 
@@ -113,7 +114,7 @@ def keep_forerunners() -> list[str]:
 
 
 def run_forerunners() -> list[str]:
-    return ["python3", "-I", "-S", FORERUNNERS, "run", KEPT, MANIFESTS_DIRECTORY]
+    return ["python3", "-I", "-S", FORERUNNERS, "run", KEPT, MANIFESTS_DIRECTORY, WAITING_ROOM]
 
 
 def _door(spec: ClusterSpec, *, new: bool) -> list[str]:
@@ -122,11 +123,19 @@ def _door(spec: ClusterSpec, *, new: bool) -> list[str]:
 
 def _manifests(spec: ClusterSpec, *, write: bool) -> str:
     """Have kubeadm write the control plane's manifests if need be, and hold the controllers' back."""
-    hold = "; ".join(
-        f"[ ! -e {MANIFESTS_DIRECTORY}/{name}.yaml ] || mv {MANIFESTS_DIRECTORY}/{name}.yaml {WAITING_ROOM}/" for name in HELD_BACK
-    )
-    script = f"mkdir -p {WAITING_ROOM} && {hold}"
-    return f"{shlex.join(write_files_command(spec))} && {script}" if write else script
+    made = [f"mkdir -p {WAITING_ROOM}", _hand_over("*")]
+    if write:
+        made += [f"rm -f {KEPT}", shlex.join(write_files_command(spec))]  # what was kept was for others
+    return " && ".join([*made, _move(MANIFESTS_DIRECTORY, WAITING_ROOM, *HELD_BACK)])
+
+
+def _hand_over(*names: str) -> str:
+    return _move(WAITING_ROOM, MANIFESTS_DIRECTORY, *names)
+
+
+def _move(source: str, target: str, *names: str) -> str:
+    """Those that are there."""
+    return f"for file in {' '.join(f'{source}/{name}.yaml' for name in names)}; do [ ! -e $file ] || mv $file {target}/; done"
 
 
 def _seed() -> str:
@@ -139,12 +148,13 @@ def _seed() -> str:
 
 
 def _controllers(spec: ClusterSpec) -> str:
-    """Let the kubelet have the controllers once the API server answers, whatever it says.
+    """Let the kubelet have what was held back once the API server answers, whatever it says.
 
-    It opens its port long before it serves: the question then simply waits for its answer.
+    It opens its port long before it serves: the question then simply waits for its answer. A kubelet that has just started lets its
+    questions to a pod wait for up to a second, so that is not the moment to show it pods that have good answers already.
     """
     ask = f"curl --silent --insecure --max-time 60 --output /dev/null https://127.0.0.1:{spec.port}/livez/ping"
-    return f"{_wait_for_port(spec.port)}; {ask}; touch {ANSWERED}; mv {WAITING_ROOM}/*.yaml {MANIFESTS_DIRECTORY}/"
+    return f"sleep {YOUNG_SECONDS} & {_wait_for_port(spec.port)}; {ask}; touch {ANSWERED}; wait; {_hand_over('*')}"
 
 
 def _wait_for_port(port: int) -> str:

@@ -1,11 +1,13 @@
-# ruff: noqa: PTH123, PTH208
+# ruff: noqa: PTH110, PTH123, PTH208
 """Keeps early callers of the API server waiting instead of refusing them. Runs in the node, with the standard library alone:
 
     python3 -I -S apidoor.py <port> [<name of a process to wait for>]
 
 A kubelet or controller that is refused tries again after a second, two, four …, and so misses the moment at which the API server is
-there. Here somebody listens on its port, and never answers, until the API server listens there too (it shares its port). Then this one
-goes, and the kernel hands over whoever is waiting (tcp_migrate_req, Linux 5.14; where it cannot, callers are refused as they always were).
+there. Here somebody listens on its port, and never answers, until the API server listens there too (it shares its port), and knows
+everybody's rights: in the tenth of a second before that it turns away whom it will let in, and those, too, come again after a second. Then
+this one goes, and the kernel hands over whoever is waiting (tcp_migrate_req, Linux 5.14; where it cannot, callers are refused as they
+always were).
 
 On a second start the kubelet asks for its node before it mounts any volume, and a refusal is the answer that lets it go on: then the door
 opens only when the API server's process exists, and nothing that has to start before it can be waiting at the door.
@@ -15,6 +17,8 @@ from __future__ import annotations
 
 import os
 import socket
+import struct
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -22,6 +26,13 @@ from collections.abc import Callable
 PATIENCE_SECONDS = 120.0  # longer than any caller waits
 HAND_OVER = "/proc/sys/net/ipv4/tcp_migrate_req"
 _LISTENING = "0A"
+# All but two hooks that begin with a second's wait, see kubeadm.py; asked by somebody whose rights are roles, as everybody else's are.
+WELL = "/readyz?exclude=poststarthook/rbac/bootstrap-roles&exclude=poststarthook/scheduling/bootstrap-system-priority-classes"
+IDENTITY = "/var/lib/minikube/certs/apiserver-kubelet-client"
+_ATTACH_FILTER = 51  # SO_ATTACH_REUSEPORT_CBPF
+_OWN_ADDRESS = "00000000000000000000000000000001"  # ::1, at which the API server calls itself
+QUESTIONS_A_SECOND = 30
+WELL_SECONDS = 10  # after which callers are better off with whatever the API server says
 
 
 def main(port: int, process: str = "") -> int:
@@ -29,15 +40,18 @@ def main(port: int, process: str = "") -> int:
     try:
         with open(HAND_OVER, "w", encoding="ascii") as setting:
             setting.write("1")
-        if process and not _wait(lambda: _exists(process), until, every=0.05):
+        if process and not _wait(lambda: bool(_find(process)), until, every=0.05):
             return 0
         door = _listen(port)
     except OSError as error:
         print(f"callers will not be kept waiting: {error}", file=sys.stderr)
         return 0
     with door:
+        selective, pid = _lead_in(door), _find(process) if process else ""
         # It listens long before it answers, and looking is dear. One that has ended again leaves nobody to wait for.
-        _wait(lambda: listeners(port) > 1 or bool(process and not _exists(process)), until, every=0.2)
+        _wait(lambda: listeners(port) > 1 or bool(pid and not os.path.exists(f"/proc/{pid}")), until, every=0.1)
+        if selective:
+            _wait_until_well(port)
     return 0
 
 
@@ -49,8 +63,21 @@ def _wait(condition: Callable[[], bool], until: float, *, every: float) -> bool:
     return True
 
 
-def _exists(process: str) -> bool:
-    return any(_name_of(entry) == process for entry in os.listdir("/proc") if entry.isdigit())
+def _wait_until_well(port: int) -> None:
+    """Ask one question again and again, by one connection, which gets its first answer when the API server has any."""
+    identity = ["--cert", f"{IDENTITY}.crt", "--key", f"{IDENTITY}.key"]
+    questions = f"https://[::1]:{port}{WELL}&question=[1-{WELL_SECONDS * QUESTIONS_A_SECOND}]"
+    answers = ["--output", "/dev/null", "--write-out", "%{stderr}%{http_code}\\n"]
+    ask = ["curl", "--silent", "--insecure", *identity, *answers, "--rate", f"{QUESTIONS_A_SECOND}/s", questions]
+    with subprocess.Popen(["timeout", str(WELL_SECONDS), *ask], stderr=subprocess.PIPE, bufsize=0) as asking:
+        for code in asking.stderr or ():
+            if code == b"200\n":
+                break
+        asking.terminate()
+
+
+def _find(process: str) -> str:
+    return next((entry for entry in os.listdir("/proc") if entry.isdigit() and _name_of(entry) == process), "")
 
 
 def _name_of(pid: str) -> str:
@@ -75,6 +102,34 @@ def _listen(port: int) -> socket.socket:
         door.listen(1024)
         return door
     raise OSError("no kind of network")
+
+
+def _lead_in(door: socket.socket) -> bool:
+    """Of all who share a port, the kernel would choose one for each caller by chance. Have it choose the first, which is the door.
+
+    Only callers with IPv6 get past it: the API server must be able to call itself. Where it would do that otherwise, leave it to chance.
+    """
+    if door.family != socket.AF_INET6 or not _calls_itself_by_ipv6():
+        return False
+    import ctypes
+
+    load_byte, mask, equals, give = 0x30, 0x54, 0x15, 0x06  # of the kernel's classic packet filters
+    version = 0xFFF00000  # SKF_NET_OFF: where the packet says which version of IP it is
+    program = ((load_byte, 0, 0, version), (mask, 0, 0, 0xF0), (equals, 0, 1, 0x60), (give, 0, 0, 1), (give, 0, 0, 0))
+    code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in program))
+    try:
+        door.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, struct.pack("@HP", len(program), ctypes.addressof(code)))
+    except OSError:
+        return False
+    return True
+
+
+def _calls_itself_by_ipv6() -> bool:
+    try:
+        with open("/proc/net/if_inet6", encoding="ascii") as addresses:
+            return _OWN_ADDRESS in addresses.read()
+    except OSError:  # no IPv6 at all
+        return False
 
 
 def listeners(port: int) -> int:

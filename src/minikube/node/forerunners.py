@@ -1,21 +1,25 @@
-# ruff: noqa: PTH101, PTH103, PTH105, PTH108, PTH110, PTH116, PTH120, PTH123, PTH208
-"""On a second start, the database and the API server run before the kubelet does. In the node, with the standard library and crictl:
+# ruff: noqa: PTH101, PTH102, PTH103, PTH104, PTH105, PTH108, PTH110, PTH113, PTH116, PTH120, PTH123, PTH208, PTH211
+"""On a second start, the cluster's own pods run before the kubelet does. In the node, with the standard library, crictl and mount:
 
     python3 -I -S forerunners.py keep <file> <manifests> <answered>     when the node is about to stop
-    python3 -I -S forerunners.py run <file> <manifests>                 when containerd answers again; ends when the kubelet may start
+    python3 -I -S forerunners.py run <file> <manifests> <held back>     when containerd answers again; ends when the kubelet may start
 
-A kubelet needs most of a second before it starts its first container, and everything else waits for the API server. So what the kubelet
-asked the runtime for is kept, and asked for again in its own words, one attempt later. To the kubelet it looks as if it had been restarted
-while its pods ran on, which it knows how to deal with. Where anything is not as it was, nothing is done here, and the kubelet does it all.
+A kubelet needs most of a second before it starts its first container, and hears of most pods only from the API server. So what the kubelet
+asked the runtime for is kept, and asked for again in its own words, one attempt later: first the database and the API server, without which
+nothing goes, then the others, which are ready to go by the time the API server is (apidoor.py keeps them waiting). To the kubelet it looks
+as if it had been restarted while its pods ran on, which it knows how to deal with. What is not as it was is left to the kubelet.
+
+Pods with a network of their own get their old address again. Services lead there before the controllers run, which would have to tell
+them of another one first.
 
 Once a second, counted from its own start, a kubelet looks whether it can have its pods from the API server. So it is started a little
 later: such that it will look just after the API server is there, if that takes as long as the last time. (<answered> is a file that was
-made when the API server first answered.) A look too early is worse than one too late: what a kubelet is refused it asks for again after
-a second, or two.
+made when the API server first answered.) It looks as often which containers there are, so it is not started before all of these.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import os
@@ -28,14 +32,24 @@ TYPE_CHECKING = False  # typing's own takes milliseconds to import
 if TYPE_CHECKING:
     from typing import Any
 
+    Pod = dict[str, Any]
+
 API_SERVER = "kube-apiserver"
 FIRST = ("etcd", API_SERVER)
-"""Their containers need nothing of the kubelet's: no volumes but directories of the node. Those of controller manager and scheduler do
-neither, but ask the API server for things that it cannot answer yet, and back off."""
-FIRST_START = 0.8  # a first start has more to do beside its API server, which takes this part of that time in a second
+HELD_BACK = ("kube-controller-manager", "kube-scheduler")  # whose manifests the kubelet gets only when the API server answers
+THEN = (*HELD_BACK, "coredns", "kube-proxy", "storage-provisioner")
+STATIC = (*FIRST, *HELD_BACK)
+NAMESPACE = "kube-system"
+ADDRESSES = "/var/lib/cni/networks/pods"  # of all pods that have their own: a file for each, and one for the last that was given away
+LAST_ADDRESS = f"{ADDRESSES}/last_reserved_ip.0"
+KUBELET = "/var/lib/kubelet/"
+PROJECTED = "/volumes/kubernetes.io~projected/"  # files from the API server, in memory: gone when a node stops
+TOKEN = "token"  # noqa: S105 - its file's name; the API server lets one live for a year, unless it is told otherwise
+TOKEN_SECONDS = 600  # how long it has to live on: a client may use it for a minute after the kubelet has replaced it
+FIRST_START = 1.3  # a second start runs everything else beside its API server, which takes so much longer than in a first
 LOOKS_EVERY = 1.0  # seconds between a kubelet's looks (WaitForAPIServerSyncPeriod)
 BEFORE_FIRST_LOOK = 0.15  # until a kubelet that was just started has looked for the first time
-UNTIL_WELL = 1.25  # times as long as to its first answer: until the API server lets a kubelet have what its pods need
+MARGIN = 0.3  # a look too late costs what it is late, one too early a second
 PATIENCE = "20s"
 TRIES = 100
 NOT_YET = b"not initialized yet"  # containerd listens before it can do anything; crictl asks for that first
@@ -48,30 +62,40 @@ GROUP_SETTINGS = ("cpu.shares", "cpu.cfs_quota_us", "cpu.weight", "cpu.max", "me
 
 
 def keep(place: str, manifests: str, answered: str) -> None:
-    """Write down what the runtime was asked for, if both run."""
-    names = f"({'|'.join(FIRST)})"
-    asked = [_ask("inspectp", "--name", f"^{names}-", "--state", "Ready"), _ask("inspect", "--name", f"^{names}$", "--state", "Running")]
+    """Write down what the runtime was asked for, if database and API server run."""
+    asked = [
+        _ask("inspectp", "--namespace", f"^{NAMESPACE}$", "--state", "Ready"),
+        _ask("inspect", "--label", f"io.kubernetes.pod.namespace={NAMESPACE}", "--state", "Running"),
+    ]
     boxes, containers = (_answer(process) for process in asked)
-    configs = {box["status"]["id"]: box["info"]["config"] for box in boxes}
-    pods = {}
-    for container in containers:
-        name, box = container["status"]["metadata"]["name"], configs.get(container["info"]["sandboxID"])
-        if box and box["metadata"]["namespace"] == "kube-system":
-            pods[name] = {
-                "box": box,
-                "container": container["info"]["config"],
-                "manifest": _digest(f"{manifests}/{name}.yaml"),
-                "group": _group_settings(box["linux"]["cgroup_parent"]),
-            }
-            if name == API_SERVER:
-                took = seconds_to_answer(container["status"], answered)
-    if pods.keys() == set(FIRST):
-        with open(f"{place}.new", "w", encoding="utf-8") as stream:
+    pods = []
+    for box in boxes:
+        inside = [container for container in containers if container["info"]["sandboxID"] == box["status"]["id"]]
+        name = inside[0]["status"]["metadata"]["name"] if len(inside) == 1 else ""
+        if name in (*FIRST, *THEN):
+            pods.append(_kept(name, box, inside[0]["info"]["config"], manifests))
+        if name == API_SERVER:
+            took = seconds_to_answer(inside[0]["status"], answered)
+    if set(FIRST) <= {pod["name"] for pod in pods}:
+        with open(os.open(f"{place}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as stream:
             json.dump({"pods": pods, "resolvers": _digest(RESOLVERS), "took": took}, stream)
         os.replace(f"{place}.new", place)
 
 
-def run(place: str, manifests: str) -> None:
+def _kept(name: str, box: Pod, container: Pod, manifests: str) -> Pod:
+    return {
+        "name": name,
+        "box": box["info"]["config"],
+        "container": container,
+        "manifest": _digest(f"{manifests}/{name}.yaml") if name in STATIC else "",
+        "group": _group_settings(box["info"]["config"]["linux"]["cgroup_parent"]),
+        "address": box["status"]["network"]["ip"] if box["info"].get("cniResult") else "",
+        "volumes": [projected_volume(mount["host_path"]) for mount in container["mounts"] if PROJECTED in mount["host_path"]],
+        "files": [mount["host_path"] for mount in container["mounts"] if os.path.isfile(mount["host_path"])],
+    }
+
+
+def run(place: str, manifests: str, held_back: str) -> None:
     """Ask for it again; whatever goes wrong is left to the kubelet."""
     try:
         with open(place, encoding="utf-8") as stream:
@@ -80,32 +104,60 @@ def run(place: str, manifests: str) -> None:
         return
     os.unlink(place)  # an attempt has its number once
     kept = json.loads(text)
-    pods = kept["pods"]
-    changed = any(pod["manifest"] != _digest(f"{manifests}/{name}.yaml") for name, pod in pods.items())
-    if changed or kept["resolvers"] != _digest(RESOLVERS):
+    pods = [pod for pod in kept["pods"] if _is_as_it_was(pod, manifests, held_back)]
+    first = [pod for pod in pods if pod["name"] in FIRST]
+    if len(first) < len(FIRST) or kept["resolvers"] != _digest(RESOLVERS):
         print("a manifest or the name servers have changed: the kubelet does it all")
         return
-    for pod in pods.values():
-        let_use_cpus(pod["box"]["linux"]["cgroup_parent"])
     with tempfile.TemporaryDirectory() as directory:
-        commands = [_command(name, pod, directory) for name, pod in pods.items()]
-        if not all(run_each(commands)):
+        if not all(start(first, directory)):
             # An API server without its database would keep the kubelet waiting, which would have to start the database.
             print("not everything has started: the kubelet does it all")
-            for pod in pods.values():
-                _remove(pod["box"]["metadata"]["uid"])
+            for pod in first:
+                _remove(pod)
             return
-    for pod in pods.values():
+        answer = time.monotonic() + kept["took"] + MARGIN
+        then = [pod for pod in pods if pod["name"] not in FIRST]
+        for pod, started in zip(then, start(then, directory), strict=True):
+            if not started:
+                _remove(pod)
+    # In its first second a kubelet lets a question wait for up to a second, so it gets these, too, when everybody has a good answer.
+    for name in FIRST:
+        os.rename(f"{manifests}/{name}.yaml", f"{held_back}/{name}.yaml")
+    if kept["took"]:
+        time.sleep(until_kubelet(answer - time.monotonic()))
+
+
+def _is_as_it_was(pod: Pod, manifests: str, held_back: str) -> bool:
+    if pod["name"] in STATIC:
+        return bool(pod["manifest"] == _digest(f"{held_back if pod['name'] in HELD_BACK else manifests}/{pod['name']}.yaml"))
+    own = [mount["host_path"] for mount in pod["container"]["mounts"] if mount["host_path"].startswith(KUBELET)]
+    return all(map(os.path.exists, own)) and all(map(is_valid, pod["volumes"]))
+
+
+def start(pods: list[Pod], directory: str) -> list[bool]:
+    """All at once, but addresses are given away in turn; which of them have started."""
+    spawned = []
+    for pod in pods:
+        let_use_cpus(pod["box"]["linux"]["cgroup_parent"])
+        _make_files(pod)
+        for volume in pod["volumes"]:
+            make_volume(volume)
+        command = _command(pod, directory)
+        spawned.append((_spawn_at(pod["address"], command) if pod["address"] else _spawn(command), command))
+    started = [_finish(process, command) for process, command in spawned]
+    for pod in pods:
         _set_group(pod["group"])
-    time.sleep(until_kubelet(kept["took"]))
+    return started
 
 
-def until_kubelet(took: float) -> float:
-    """How long after the API server the kubelet is to start, if that will answer after `took` seconds; 0 if nobody knows."""
-    return (took * UNTIL_WELL - BEFORE_FIRST_LOOK) % LOOKS_EVERY if took else 0
+def until_kubelet(until_answer: float) -> float:
+    """How long to wait with the kubelet, if one of its looks, but not the very first, is to be in that many seconds."""
+    rest = until_answer - BEFORE_FIRST_LOOK - LOOKS_EVERY
+    return rest % LOOKS_EVERY if rest > 0 else 0
 
 
-def next_attempt(box: dict[str, Any], container: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def next_attempt(box: Pod, container: Pod) -> tuple[Pod, Pod]:
     """As the kubelet counts: the pod, the container, its restarts, the number of its log."""
     attempt = container["metadata"].get("attempt", 0) + 1
     box = {**box, "metadata": {**box["metadata"], "attempt": box["metadata"].get("attempt", 0) + 1}}
@@ -118,12 +170,40 @@ def next_attempt(box: dict[str, Any], container: dict[str, Any]) -> tuple[dict[s
     return box, container
 
 
-def run_each(commands: list[list[str]]) -> list[bool]:
-    """Run all of them at once; which succeeded. One that came too early for containerd comes again."""
-    return [_finish(process, command) for process, command in [(_spawn(command), command) for command in commands]]
+def _command(pod: Pod, directory: str) -> list[str]:
+    box, container = next_attempt(pod["box"], pod["container"])
+    _make_file_for_last_words(container)
+    files = []
+    for kind, config in (("container", container), ("pod", box)):
+        files.append(f"{directory}/{box['metadata']['name']}.{kind}.json")
+        with open(files[-1], "w", encoding="utf-8") as stream:
+            json.dump(config, stream)
+    return ["crictl", "--timeout", PATIENCE, "run", "--no-pull", "--cancel-timeout", PATIENCE, *files]
+
+
+def _spawn(command: list[str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def _spawn_at(address: str, command: list[str]) -> subprocess.Popen[bytes]:
+    """With that address, which nobody has any more, if addresses are given away as we know it."""
+    taken = f"{ADDRESSES}/{address}"
+    if not os.path.exists(taken):
+        return _spawn(command)
+    with open(LAST_ADDRESS, encoding="ascii") as stream:
+        last = stream.read()
+    *network, host = address.split(".")
+    os.unlink(taken)
+    _write(LAST_ADDRESS, ".".join((*network, str(int(host) - 1))))
+    process = _spawn(command)
+    while process.poll() is None and not os.path.exists(taken):
+        time.sleep(0.005)
+    _write(LAST_ADDRESS, last)
+    return process
 
 
 def _finish(process: subprocess.Popen[bytes], command: list[str]) -> bool:
+    """Whether it succeeded. One that came too early for containerd comes again."""
     for _ in range(TRIES):
         said = process.communicate()[0]
         if NOT_YET not in said:
@@ -134,30 +214,52 @@ def _finish(process: subprocess.Popen[bytes], command: list[str]) -> bool:
     return process.returncode == 0
 
 
-def _spawn(command: list[str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-
-
-def _remove(uid: str) -> None:
+def _remove(pod: Pod) -> None:
     """The pod of that attempt, if it has come that far."""
-    label = f"io.kubernetes.pod.uid={uid}"
+    label = f"io.kubernetes.pod.uid={pod['box']['metadata']['uid']}"
     listed = subprocess.run(["crictl", "pods", "--quiet", "--label", label, "--state", "Ready"], stdout=subprocess.PIPE, check=False)
     if found := listed.stdout.decode().split():
         subprocess.run(["crictl", "rmp", "--force", *found], stdout=subprocess.DEVNULL, check=False)
 
 
-def _command(name: str, pod: dict[str, Any], directory: str) -> list[str]:
-    box, container = next_attempt(pod["box"], pod["container"])
-    _make_file_for_last_words(container)
-    files = []
-    for kind, config in (("container", container), ("pod", box)):
-        files.append(f"{directory}/{name}.{kind}.json")
-        with open(files[-1], "w", encoding="utf-8") as stream:
-            json.dump(config, stream)
-    return ["crictl", "--timeout", PATIENCE, "run", "--no-pull", "--cancel-timeout", PATIENCE, *files]
+def projected_volume(path: str) -> Pod:
+    """Its files, and what is in them."""
+    files = {}
+    for name in os.listdir(f"{path}/..data"):
+        with open(f"{path}/..data/{name}", encoding="utf-8") as stream:
+            files[name] = [os.fstat(stream.fileno()).st_mode & 0o777, stream.read()]
+    return {"path": path, "files": files}
 
 
-def _make_file_for_last_words(container: dict[str, Any]) -> None:
+def is_valid(volume: Pod) -> bool:
+    """Whether its token, if it has one, lives long enough."""
+    _, token = volume["files"].get(TOKEN, (0, ""))
+    if not token:
+        return True
+    claims = token.split(".")[1]
+    return bool(json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))["exp"] > time.time() + TOKEN_SECONDS)
+
+
+def make_volume(volume: Pod) -> None:
+    """In memory, and such that the kubelet can replace the files, which it will at once."""
+    path, now = volume["path"], time.strftime("..%Y_%m_%d_%H_%M_%S.0", time.gmtime())
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", path], check=True)
+    os.mkdir(f"{path}/{now}")
+    os.symlink(now, f"{path}/..data")
+    for name, (mode, text) in volume["files"].items():
+        _write(f"{path}/{now}/{name}", text)
+        os.chmod(f"{path}/{now}/{name}", mode)
+        os.symlink(f"..data/{name}", f"{path}/{name}")
+
+
+def _make_files(pod: Pod) -> None:
+    """Of the node, some of which went with its memory. (The runtime makes directories.)"""
+    for path in pod["files"]:
+        if not os.path.exists(path):
+            _write(path, "")
+
+
+def _make_file_for_last_words(container: Pod) -> None:
     """Each container has one of its own."""
     for mount in container["mounts"]:
         if mount["container_path"] == container["annotations"].get(LAST_WORDS):
@@ -168,7 +270,7 @@ def _make_file_for_last_words(container: dict[str, Any]) -> None:
                 os.chmod(mount["host_path"], 0o666)  # noqa: S103 - as the kubelet does: a container may run as anybody
 
 
-def seconds_to_answer(status: dict[str, Any], answered: str) -> float:
+def seconds_to_answer(status: Pod, answered: str) -> float:
     """From the start of the API server's container to its first answer, as a second start has to expect; 0 if nobody knows."""
     from datetime import datetime
 
@@ -224,6 +326,11 @@ def _answer(process: subprocess.Popen[bytes]) -> Any:
     """crictl's answer about one is not a list."""
     found = json.loads(process.communicate(timeout=5)[0])
     return found if isinstance(found, list) else [found]
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="ascii") as stream:
+        stream.write(text)
 
 
 def _digest(path: str) -> str:
