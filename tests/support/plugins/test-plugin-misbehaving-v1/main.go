@@ -176,6 +176,7 @@ func (d *Driver) Create(_ *Empty, _ *Empty) (err error) {
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "frozen":
 		syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		time.Sleep(time.Minute) // another thread may be the one that stops, a moment later
 	case "lines":
 		long := strings.Repeat("x", 1<<20)
 		fmt.Println(long)
