@@ -12,7 +12,7 @@ from minikube.kubernetes.coredns import coredns_objects
 from minikube.kubernetes.extraconfig import parse_extra_config
 from minikube.kubernetes.kubelet import kubelet_command, kubelet_configuration, volume_plugins
 from minikube.kubernetes.kubeproxy import kube_proxy_objects
-from minikube.kubernetes.probes import WELL
+from minikube.node.apidoor import WELL
 from minikube.output.reason import Reason
 
 SPEC = ClusterSpec(version="v1.37.1", node_name="dev", node_ip="10.5.0.2")

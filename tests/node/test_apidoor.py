@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from minikube.kubernetes.certificates import Identity, ensure_authorities, ensure_cluster_certificates
-from minikube.kubernetes.probes import WELL
 from minikube.node import apidoor
 
 START = """
@@ -71,12 +70,8 @@ def test_early_callers_are_handed_over_when_the_api_server_is_well(monkeypatch, 
     """Also those who come after it has begun to listen; it can be asked how it is, and can ask itself, all the time."""
     monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path / "home"))
     ensure_cluster_certificates(Identity("dev", "dev", "10.5.0.2"), node_directory=tmp_path, authorities=ensure_authorities())
-    assert run(WELL_IN_THE_END, tmp_path / "apiserver") == f"::1 3 {WELL} hello ::ffff:127.0.0.1 0\n"
+    assert run(WELL_IN_THE_END, tmp_path / "apiserver") == f"::1 3 {apidoor.WELL} hello ::ffff:127.0.0.1 0\n"
 
 
 def test_early_callers_are_handed_over_where_it_cannot_be_asked(tmp_path):
     assert run(NEVER_WELL, tmp_path / "no-such-certificate") == "hello 0\n"
-
-
-def test_both_ask_the_same_question():
-    assert apidoor.WELL == WELL

@@ -19,6 +19,7 @@ from minikube.kubernetes.clusterspec import (
 from minikube.kubernetes.hostusers import PROGRAM_DIRECTORY
 from minikube.kubernetes.kubeadm import SMALL, write_files_command
 from minikube.kubernetes.kubelet import kubelet_command
+from minikube.node.forerunners import HELD_BACK
 
 API_DOOR = "/etc/minikube/apidoor.py"
 RENEWAL = "/etc/minikube/renewal.py"
@@ -28,8 +29,6 @@ ANSWERED = "/run/minikube-api-answered"
 PATH = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"}
 
 
-# Without an API server these two only burn CPU that it needs, and back off just when it is there.
-HELD_BACK = ("kube-controller-manager", "kube-scheduler")
 # Each has dozens of timers for its own housekeeping; not the runtime: containers would inherit what it gets.
 UNHURRIED = dict.fromkeys(("kubelet", "kube-apiserver", "kube-proxy", "coredns"), 50)
 # They hear of everything through watches; their timers look for volumes to attach, ten times a second, and try again what failed.

@@ -14,9 +14,9 @@ from minikube.kubernetes.clusterspec import (
     ClusterSpec,
 )
 from minikube.kubernetes.kubelet import UNCHANGED_OOM_SCORE, kubelet_configuration, volume_plugins
-from minikube.kubernetes.probes import WELL
 from minikube.kubernetes.sharedshims import group_of
 from minikube.kubernetes.sparselog import PROFILE
+from minikube.node.apidoor import WELL
 
 ADMISSION_PLUGINS = (
     "NamespaceLifecycle,LimitRanger,ServiceAccount,DefaultStorageClass,DefaultTolerationSeconds,"
@@ -37,9 +37,9 @@ QUIET = {"watch-progress-notify-interval": "60s"}
 # and etcd serves them with gRPC's own server instead of net/http's. Everybody else still needs a certificate, at port 2379.
 ETCD_SOCKET_DIRECTORY = "/var/lib/minikube/etcd-socket"
 ETCD_SOCKET = f"unix://{ETCD_SOCKET_DIRECTORY}/client"
+ETCD_CALLER = {"etcd-servers": ETCD_SOCKET, "etcd-cafile": "", "etcd-certfile": "", "etcd-keyfile": ""}
 # The controller manager is well before it has heard from the API server whom that trusts: it is told by kubeadm, but for these names.
 KNOWS_CALLERS = {"authentication-skip-lookup": "true", "requestheader-allowed-names": "front-proxy-client"}
-ETCD_CALLER = {"etcd-servers": ETCD_SOCKET, "etcd-cafile": "", "etcd-certfile": "", "etcd-keyfile": ""}
 
 # kubeadm first asks a component whether it has started, every ten seconds for four minutes, and only then whether it is ready. Where it
 # has both questions, we ask the latter alone, every second from the beginning. In its first period a young kubelet lets each question wait

@@ -8,10 +8,6 @@ from typing import Any
 
 from minikube.kubernetes.api import Api, ApiError
 
-# Whether the API server is ready, but for two hooks of its start. Those begin with a second's wait, and then look whether roles and
-# priority classes are there, which a cluster has had from its first moment (see seeding.py).
-WELL = "/readyz?exclude=poststarthook/rbac/bootstrap-roles&exclude=poststarthook/scheduling/bootstrap-system-priority-classes"
-
 _COUNT = re.compile(r"^prober_probe_total\{(.*)\} (\S+)$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 

@@ -26,8 +26,10 @@ from collections.abc import Callable
 PATIENCE_SECONDS = 120.0  # longer than any caller waits
 HAND_OVER = "/proc/sys/net/ipv4/tcp_migrate_req"
 _LISTENING = "0A"
-# All but two hooks that begin with a second's wait, see kubeadm.py; asked by somebody whose rights are roles, as everybody else's are.
+# Whether the API server is ready, but for two hooks of its start. Those begin with a second's wait, and then look whether roles and
+# priority classes are there, which a cluster has had from its first moment (see seeding.py).
 WELL = "/readyz?exclude=poststarthook/rbac/bootstrap-roles&exclude=poststarthook/scheduling/bootstrap-system-priority-classes"
+# Of somebody whose rights are roles, as everybody else's are.
 IDENTITY = "/var/lib/minikube/certs/apiserver-kubelet-client"
 _ATTACH_FILTER = 51  # SO_ATTACH_REUSEPORT_CBPF
 _OWN_ADDRESS = "00000000000000000000000000000001"  # ::1, at which the API server calls itself

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 API_SERVER = "kube-apiserver"
 FIRST = ("etcd", API_SERVER)
-HELD_BACK = ("kube-controller-manager", "kube-scheduler")  # whose manifests the kubelet gets only when the API server answers
+# Without an API server these two only burn CPU that it needs, and back off just when it is there: the kubelet gets their manifests then.
+HELD_BACK = ("kube-controller-manager", "kube-scheduler")
 THEN = (*HELD_BACK, "coredns", "kube-proxy", "storage-provisioner")
 STATIC = (*FIRST, *HELD_BACK)
 NAMESPACE = "kube-system"
@@ -339,7 +340,4 @@ def _digest(path: str) -> str:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "keep":
-        keep(*sys.argv[2:])
-    else:
-        run(*sys.argv[2:])
+    {"keep": keep, "run": run}[sys.argv[1]](*sys.argv[2:])
