@@ -34,6 +34,15 @@ def _kernel_can() -> bool:
 pytestmark = pytest.mark.skipif(not _kernel_can(), reason="needs root, and Linux 6.15")
 
 
+def test_a_flood_of_refusals_has_pauses_and_the_making_of_containers_none() -> None:
+    allowance = podmounts.Allowance(0)
+    assert all(allowance.spend(0) for _ in range(podmounts.UNPAUSED))
+    assert not allowance.spend(0)
+    assert [allowance.spend(1) for _ in range(podmounts.UNPAUSED_A_SECOND + 1)].count(True) == podmounts.UNPAUSED_A_SECOND
+    assert all(allowance.spend(1000) for _ in range(podmounts.UNPAUSED))
+    assert not allowance.spend(1000)
+
+
 class Attended(NamedTuple):
     node: SmallNode
     guard: subprocess.Popen[bytes]

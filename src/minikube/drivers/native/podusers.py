@@ -48,12 +48,6 @@ class Listener:
 
 def attend(listener: int, machine: Path, *, process: int, place: str, group: str) -> None:
     """Start the process that answers; it ends with the node. Nobody waits for it but who calls."""
-    join = cgroups.joining(group)
-
-    def prepare() -> None:
-        join()
-        os.nice(10)  # the node that is starting has better use for the CPU
-
     argv = [sys.executable, "-I", "-S", str(PROGRAM), str(machine), str(process), place]
-    spawn(argv, stdin=listener, cwd="/", new_session=True, preexec=prepare)
+    spawn(argv, stdin=listener, cwd="/", new_session=True, preexec=cgroups.joining(group))
     os.close(listener)
