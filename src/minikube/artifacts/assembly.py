@@ -58,7 +58,6 @@ def component_recipes(versions: VersionSet, store: Store, *, repository: str = I
 
 def write_image_archive(versions: VersionSet, path: Path, *, repository: str = IMAGES) -> None:
     """All images of a version set whose components are in the store, as an OCI archive; called as those of `repository`."""
-    import dataclasses
 
     from minikube.artifacts.clusterimages import cluster_images
     from minikube.artifacts.oci import write_archive
@@ -69,7 +68,7 @@ def write_image_archive(versions: VersionSet, path: Path, *, repository: str = I
     images = cluster_images(binaries=found, node_image=store.path(image), **_image_versions(versions))
     names, public = image_names(versions, repository), image_names(versions, IMAGES)
     called = {public[component]: name for component, name in names.items()}
-    write_archive(path, [dataclasses.replace(one, name=called.get(one.name, one.name)) for one in images])
+    write_archive(path, [one._replace(name=called.get(one.name, one.name)) for one in images])
 
 
 def _recipes(versions: VersionSet, store: Store, repository: str = IMAGES) -> tuple[BinaryRecipes, Recipe, Recipe, Recipe, Recipe]:

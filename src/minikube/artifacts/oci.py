@@ -9,9 +9,8 @@ import os
 import stat
 import tarfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final, cast
+from typing import Any, BinaryIO, Final, NamedTuple, cast
 
 _INDEX: Final = "application/vnd.oci.image.index.v1+json"
 _MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
@@ -26,8 +25,7 @@ _ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 PATH: Final = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One name in a layer: a file copied from `source`, a file of `content`, a link to `target`, or else a directory."""
 
     path: str
@@ -40,8 +38,7 @@ class Entry:
 Layer = tuple[Entry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(NamedTuple):
     """What one image is called, what is in it and how it is run. Equal layers of several images are stored once."""
 
     name: str
@@ -51,7 +48,7 @@ class Image:
     environment: tuple[str, ...] = (PATH,)
     working_directory: str = "/"
     user: str = ""
-    ports: tuple[str, ...] = field(default=())
+    ports: tuple[str, ...] = ()
 
 
 def tree_layer(directory: Path, *, prefix: str = "") -> Layer:

@@ -771,9 +771,13 @@ class Supervisor:
         return due
 
 
-if __name__ == "__main__":
+def main() -> None:
     try:
         supervisor = Supervisor(sys.argv[1])
     except (OSError, ValueError, IndexError) as unusable:
         sys.exit(f"supervisor: the metadata cannot be used: {unusable}")
     supervisor.run()
+
+
+if __name__ == "__main__":
+    main()
