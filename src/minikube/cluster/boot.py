@@ -85,7 +85,8 @@ class Boot:
         graph.step("copy the images", self.fill, needs=("create the box",))
         graph.step("write certificates", self.write_certificates, needs=("create the box",))
         graph.step("write configuration", self.write_configuration, needs=("create the box",))
-        graph.step("start the node", self.start_node, needs=("copy the images", "write certificates", "write configuration"))
+        graph.step("build the node", self.driver.build, needs=("copy the images",))
+        graph.step("start the node", self.start_node, needs=("build the node", "write certificates", "write configuration"))
         graph.step("write kubeconfig", self.write_kubeconfig, needs=("write certificates",))
         graph.step("API server answers", self.wait_for_api, needs=("start the node",))
         graph.step("create objects", self.create_objects, needs=("API server answers",))
@@ -263,19 +264,22 @@ class Boot:
             return
         self.report.step("Verifying Kubernetes", "Verifying Kubernetes components...", style="verifying")
         with self.api() as api:
-            if wanted.get("system_pods") and self.objects_changed:
-                health.wait_rolled_out(api, deadline=self.deadline)
-            if wanted.get("system_pods"):
-                self._wait_for_pods(api)
-            health.wait_for(
+            wait = partial(
+                health.wait_for,
                 api,
-                wanted,
                 node_name=self.node.name,
                 version=self.config.KubernetesConfig.KubernetesVersion,
                 deadline=self.deadline,
                 health=WELL if self.booted and (self.seeded or self._registered()) else "/healthz",
                 kubelet_runs=lambda: self.node.services()["kubelet"]["state"] in ("running", "ready"),
             )
+            # Whatever takes longest is waited for last: everything else is known by then.
+            wait({"apiserver": wanted.get("apiserver", False)})
+            if wanted.get("system_pods"):
+                if self.objects_changed:
+                    health.wait_rolled_out(api, deadline=self.deadline)
+                self._wait_for_pods(api)
+            wait({name: on for name, on in wanted.items() if name not in ("apiserver", "system_pods")})
 
     def _wait_for_pods(self, api: Api) -> None:
         """Also for DNS: the rules that lead to a pod come a moment after it is Ready, and whoever looks up a name at once must find it."""
@@ -396,8 +400,7 @@ class Boot:
 
 
 def read_ahead() -> None:
-    """Other programs make the box; Python meanwhile reads what the steps after that need."""
-    import urllib3  # noqa: F401
+    """Other programs make the box; Python meanwhile reads what the steps after that need. (What talks to the API has time later.)"""
     import yaml  # noqa: F401
 
     import minikube.cluster.certificates  # noqa: F401

@@ -104,6 +104,9 @@ class Driver(ABC):
     def fill(self, progress: Progress) -> None:
         """Give a new node its images; may run beside everything that does not start services."""
 
+    def build(self) -> None:  # noqa: B027 - only worth it where it takes time
+        """Begin with what `start` does, as far as it is the same whatever the node is to run; may run beside the writing of its files."""
+
     @abstractmethod
     def setup(self, *, service_address: str, api_port: int) -> list[dict[str, Any]]:
         """What the supervisor has to do in this driver's boxes before any service starts."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import IO, NoReturn
 
-DEVNULL = -3  # subprocess.DEVNULL
+PIPE, DEVNULL = -1, -3  # of subprocess
 TIMED_OUT = 124  # the code of a process that took too long, as timeout(1) has it
 
 # PR_SET_PDEATHSIG; CLONE_NEWNS, then / made private; and CLONE_NEWNET.

@@ -14,7 +14,7 @@ from minikube.drivers.native import podmounts, usernamespace
 from minikube.drivers.native.definition import kept_choice
 from minikube.drivers.native.driver import NativeDriver
 from minikube.drivers.native.layout import Layout
-from minikube.drivers.native.usernamespace import Enclosure, NoUserNamespace, enclose, forget_ranges, keep_opaque
+from minikube.drivers.native.usernamespace import Enclosure, NoUserNamespace, Trial, forget_ranges, keep_opaque
 from minikube.host import shiftedids
 from minikube.host.process import run
 from minikube.node.places import WRITABLE
@@ -43,7 +43,7 @@ def components(tmp_path: Path) -> Components:
 @needs_root
 def test_the_nodes_root_belongs_to_the_nodes_root_and_the_host_sees_nothing_of_it(layout: Layout, components: Components) -> None:
     before = Path("/proc/self/mounts").read_text()
-    made = enclose(layout, components)
+    made = Trial(layout, components).result()
     seen = run(made.command("/bin/sh", "-c", f"cd {made.root} && stat -c %u . usr usr/image usr/binaries; echo x > usr/new"), check=False)
     assert seen.text.split() == [str(made.first)] * 4
     assert "Read-only" in seen.error_text
@@ -54,12 +54,12 @@ def test_the_nodes_root_belongs_to_the_nodes_root_and_the_host_sees_nothing_of_i
 @needs_root
 def test_what_cannot_be_shifted_is_said(layout: Layout, components: Components, tmp_path: Path) -> None:
     with pytest.raises(NoUserNamespace, match=r"nowhere/usr: No such file"):
-        enclose(layout, components._replace(node_image=tmp_path / "nowhere"))
+        Trial(layout, components._replace(node_image=tmp_path / "nowhere")).result()
     # proc is a file system whose owners nobody can shift.
     with pytest.raises(NoUserNamespace, match=r"other owners in .*: Invalid argument"):
         (tmp_path / "proc").mkdir()
         (tmp_path / "proc/usr").symlink_to("/proc/sys")
-        enclose(layout, components._replace(node_image=tmp_path / "proc"))
+        Trial(layout, components._replace(node_image=tmp_path / "proc")).result()
 
 
 def test_the_place_that_is_covered_is_not_one_that_the_node_is_made_from(
@@ -67,7 +67,7 @@ def test_the_place_that_is_covered_is_not_one_that_the_node_is_made_from(
 ) -> None:
     monkeypatch.setattr(usernamespace, "PLACES", (str(tmp_path), "/nowhere"))
     with pytest.raises(NoUserNamespace, match="free to be covered"):
-        enclose(layout, components)
+        Trial(layout, components).result()
 
 
 def test_ids_are_within_what_nobody_else_hands_out() -> None:
@@ -108,7 +108,7 @@ def test_what_was_chosen_once_holds_until_something_else_is_said() -> None:
 def test_whether_pods_can_have_one_is_what_the_kernel_can_do(layout: Layout, components: Components) -> None:
     """Where it cannot, the same call is refused to podmounts.py."""
     missing = podmounts._libc.syscall(podmounts.OPEN_TREE_ATTR, -1, b"", 0, None, 0) < 0 and ctypes.get_errno() == errno.ENOSYS
-    assert enclose(layout, components).pods is not missing
+    assert Trial(layout, components).result().pods is not missing
 
 
 def test_a_node_of_another_kind_gives_pods_other_ids(tmp_path: Path) -> None:

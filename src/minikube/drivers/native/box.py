@@ -19,7 +19,7 @@ from minikube.artifacts.prepared import clone_store
 from minikube.drivers.native import bundle, fence, podusers, setup, usernamespace
 from minikube.drivers.native.layout import LAYERS
 from minikube.drivers.native.runc import Runc
-from minikube.drivers.native.usernamespace import Enclosure, NoUserNamespace
+from minikube.drivers.native.usernamespace import Enclosure, NoUserNamespace, Trial
 from minikube.drivers.values import Limits
 from minikube.host import attendants, cgroups, scopes, systemd
 from minikube.host.files import give, make_directory, write_durably
@@ -44,6 +44,8 @@ class Box:
         self.driver = driver
         self.layout = driver.layout
         self.journal = Journal(self.layout.journal)
+        self._process = 0  # the node's first, once it has been built
+        self._listener = -1  # of its filter
 
     def create(self, components: Components, limits: Limits) -> None:
         _require_root("start")
@@ -57,8 +59,8 @@ class Box:
         # A crash, or somebody who removed our directory, may have left parts of the last run: start from a clean host.
         self._undo(facts | {"node_image": str(components.node_image)})
         bundle.write_root(self.layout)
-        enclosure = self._enclose(facts, components)
         self._furnish(components)
+        trial = usernamespace.Trial(self.layout, components) if self.driver.user_namespace else None
         usernamespace.forget_ranges(self.layout.state("var/lib/kubelet/pods"))
         with bridge.choosing():
             # A stopped cluster's addresses may have become those of a VPN or of another cluster: it gets others, and keeps its data.
@@ -73,8 +75,10 @@ class Box:
                 "cgroup": self.layout.cgroup,
                 "furnished": True,
             }
-            write_durably(self.layout.facts, json.dumps(facts, indent=2) + "\n")
+            self._remember(facts)
             bridge.create(tools, self.journal, self.layout.bridge, IPv4Network(facts["subnet"]))
+        enclosure = self._enclose(facts, trial)
+        self._remember(facts)
         specification = bundle.configuration(self.layout, components, limits, enclosure)
         (self.layout.bundle / "config.json").write_text(json.dumps(specification))
 
@@ -89,18 +93,24 @@ class Box:
                 f"minikube delete -p {self.layout.machine}, then minikube start -p {self.layout.machine}",
             )
 
-    def _enclose(self, facts: dict[str, Any], components: Components) -> Enclosure | None:
+    def _enclose(self, facts: dict[str, Any], trial: Trial | None) -> Enclosure | None:
         """Decide whether the node gets a user namespace, and note it among the facts."""
         before = bool(facts.get("enclosure"))
         facts |= {"enclosure": None, "not_enclosed": ""}
-        if self.driver.user_namespace:
+        if trial:
             try:
-                facts["enclosure"] = usernamespace.enclose(self.layout, components)._asdict()
+                facts["enclosure"] = trial.result()._asdict()
             except NoUserNamespace as why:
                 facts["not_enclosed"] = str(why)
         if before != bool(facts["enclosure"]):
             usernamespace.keep_opaque(self.layout.state("var/lib/containerd"))
-        return Enclosure(**facts["enclosure"]) if facts["enclosure"] else None
+        return self._enclosure(facts)
+
+    def _enclosure(self, facts: Mapping[str, Any]) -> Enclosure | None:
+        return Enclosure(**facts["enclosure"]) if facts.get("enclosure") else None
+
+    def _remember(self, facts: Mapping[str, Any]) -> None:
+        write_durably(self.layout.facts, json.dumps(facts, indent=2) + "\n")
 
     def fill(self) -> None:
         prepared, target = Path(self._facts()["prepared_store"]), self.layout.state("var/lib/containerd")
@@ -116,39 +126,51 @@ class Box:
             fresh.rename(layers)
             shutil.rmtree(spare)
 
-    def start(self, metadata: Mapping[str, Any]) -> None:
+    def build(self) -> None:
+        """Make the box with its first process waiting, and connect it."""
         facts = self._facts()
-        self.driver.node().put_metadata(metadata)
         runc = Runc(Path(facts["runc"]), self.layout.runc_state)
-        enclosure = Enclosure(**facts["enclosure"]) if facts.get("enclosure") else None
-        attended = enclosure if enclosure and enclosure.pods else None
+        enclosure = self._enclosure(facts)
+        attended = enclosure is not None and enclosure.pods
         attendant: list[Change] = [{"kind": "podmounts"}] if attended else []
         self.journal.record(*self._groups(), *attendant, {"kind": "container", "id": self.layout.container})
         self.layout.control_socket.unlink(missing_ok=True)
-        log = self.layout.directory / "node.log"
         calls = podusers.Listener(self.layout.directory) if attended else None
         with self._group(), contextlib.closing(calls) if calls else contextlib.nullcontext():
             fence.build(self.layout.fence, Limits(**facts["limits"]))
             group = self.layout.attendants
-            process = runc.create(self.layout.container, self.layout.bundle, log=log, group=group, enclosure=enclosure)
-            listener = calls.take() if calls else -1
+            process = runc.create(self.layout.container, self.layout.bundle, log=self._log, group=group, enclosure=enclosure)
+            self._listener = calls.take() if calls else -1
         if enclosure:
             usernamespace.hand_over(self.layout.cgroup, enclosure.first)
         bridge.plug(NetworkTools(Path(facts["node_image"])), bridge=self.layout.bridge, cable=self.layout.cable, process=process)
         self._relay_names(process)
-        runc.start(self.layout.container)
-        if attended:
-            podusers.attend(listener, self.layout.directory, process=process, place=attended.place, group=group)
+        self._process = process
+
+    def start(self, metadata: Mapping[str, Any]) -> None:
+        if not self._process:
+            self.build()
+        facts = self._facts()
+        self.driver.node().put_metadata(metadata)
+        Runc(Path(facts["runc"]), self.layout.runc_state).start(self.layout.container)
+        if self._listener >= 0 and (enclosure := self._enclosure(facts)):
+            group = self.layout.attendants
+            podusers.attend(self._listener, self.layout.directory, process=self._process, place=enclosure.place, group=group)
+        process, self._process, self._listener = self._process, 0, -1
         deadline = time.monotonic() + 10
         while not self.driver.node().answers():
             if not _alive(process) or time.monotonic() > deadline:
-                raise Reason(
-                    "GUEST_PROVISION", f"the node did not come up: {log.read_text(errors='replace')[-2000:]}", advice=f"See {log}."
-                )
+                words = self._log.read_text(errors="replace")[-2000:]
+                raise Reason("GUEST_PROVISION", f"the node did not come up: {words}", advice=f"See {self._log}.")
             time.sleep(0.005)
         # Whoever owns the machine may talk to it; everybody else is kept out by the directory around the socket.
         for path in (self.layout.control_socket.parent, self.layout.control_socket):
             give(path, like=self.layout.directory)
+
+    @property
+    def _log(self) -> Path:
+        """What the node's first process says before it has a log of its own."""
+        return self.layout.directory / "node.log"
 
     def look_after(self) -> None:
         """Bring back what a running node needs on the host and somebody ended."""
@@ -181,7 +203,7 @@ class Box:
             with contextlib.suppress(OSError):
                 for group in order:
                     fence.build(group, limits)
-                write_durably(self.layout.facts, json.dumps(self._facts() | {"limits": limits._asdict()}, indent=2) + "\n")
+                self._remember(self._facts() | {"limits": limits._asdict()})
                 return True
         return False
 
@@ -256,13 +278,13 @@ class Box:
             if not marker.exists():
                 shutil.copytree(skeleton, target, symlinks=True, dirs_exist_ok=True, ignore=partial(_links_made, skeleton, target))
                 marker.touch()
-        for name, value in setup.KERNEL_SETTINGS.items():
-            setting = self.layout.state(f"{setup.SETTINGS_DIRECTORY}/{name}")
-            setting.parent.mkdir(parents=True, exist_ok=True)
-            setting.write_text(value + "\n")
+        for name, text in setup.files().items():
+            file = self.layout.state(name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
         from minikube.node import supervisor
 
-        shutil.copyfile(supervisor.__file__, self.layout.state(SUPERVISOR))
+        shutil.copy2(supervisor.__file__, self.layout.state(SUPERVISOR))  # with its time, by which Python knows what it has compiled
 
     def _runc(self, facts: Mapping[str, Any]) -> Runc | None:
         """The runc that made the box, if that is still known and there."""

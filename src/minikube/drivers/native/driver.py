@@ -31,6 +31,7 @@ class NativeDriver(Driver):
     def __init__(self, machine: str, *, user_namespace: bool = True) -> None:
         self.layout = Layout(machine)
         self.user_namespace = user_namespace  # whether the next box is to have one, if it can
+        self._made: Box | None = None
 
     def machine(self) -> Machine:
         from minikube.drivers.values import Machine
@@ -56,6 +57,10 @@ class NativeDriver(Driver):
 
     def fill(self, progress: Progress) -> None:
         self._box().fill()
+
+    def build(self) -> None:
+        if self.state() not in ("Running", "Paused"):
+            self._box().build()
 
     def setup(self, *, service_address: str, api_port: int) -> list[dict[str, Any]]:
         from minikube.drivers.native import setup
@@ -134,6 +139,8 @@ class NativeDriver(Driver):
         return self._box().missing()
 
     def _box(self) -> Box:
-        from minikube.drivers.native.box import Box
+        if self._made is None:
+            from minikube.drivers.native.box import Box
 
-        return Box(self)
+            self._made = Box(self)
+        return self._made

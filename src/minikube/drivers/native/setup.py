@@ -17,12 +17,21 @@ KERNEL_SETTINGS = {
     "kernel/keys/root_maxbytes": "25000000",
 }
 SETTINGS_DIRECTORY = "/etc/minikube/kernel"
+MOUNTS = f"{SETTINGS_DIRECTORY}/mounts"
 # A group of version 2 has processes or divides what it has, never both, and the kubelet divides the node's root group among pods.
 LEAVE_ROOT_GROUP = """
 cd /sys/fs/cgroup
 [ -e cgroup.controllers ] || exit 0
 mkdir -p services && for process in $(cat cgroup.procs); do echo $process > services/cgroup.procs || [ ! -e /proc/$process ] || exit; done
 """
+
+
+def files() -> dict[str, str]:
+    """What the commands need in the node."""
+    settings = {f"{SETTINGS_DIRECTORY}/{name}": f"{value}\n" for name, value in KERNEL_SETTINGS.items()}
+    mounts = [(place, place) for place in ("/proc/sys", "/proc/sys/net")]
+    mounts += [(f"{SETTINGS_DIRECTORY}/{name}", f"/proc/sys/{name}") for name in KERNEL_SETTINGS]
+    return {**settings, MOUNTS: "".join(f"{source} {target} none bind\n" for source, target in mounts)}
 
 
 def commands(*, subnet: str, service_address: str, api_port: int) -> list[dict[str, Any]]:
@@ -39,12 +48,8 @@ def commands(*, subnet: str, service_address: str, api_port: int) -> list[dict[s
 
 def _kernel_settings() -> str:
     """/proc/sys read-only, except the network's, which belong to the node's own namespace."""
-    covers = " && ".join(f"mount --bind {SETTINGS_DIRECTORY}/{name} /proc/sys/{name}" for name in KERNEL_SETTINGS)
-    return (
-        "mount --bind /proc/sys /proc/sys && mount --bind /proc/sys/net /proc/sys/net"
-        f" && {covers} && mount -o remount,bind,ro /proc/sys"
-        " && echo 1 > /proc/sys/net/ipv4/ip_forward"
-    )
+    # One process makes all the mounts: everything waits for this.
+    return f"mount --all --fstab {MOUNTS} && mount -o remount,bind,ro /proc/sys && echo 1 > /proc/sys/net/ipv4/ip_forward"
 
 
 def _addresses(address: IPv4Interface, gateway: str) -> str:

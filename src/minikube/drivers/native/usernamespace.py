@@ -18,7 +18,7 @@ from minikube.artifacts.components import Components
 from minikube.drivers.native import enclosure
 from minikube.drivers.native.layout import Layout
 from minikube.host import cgroups
-from minikube.host.process import run
+from minikube.host.process import PIPE, spawn
 from minikube.host.shiftedids import COUNT, FIRST, RANGES
 from minikube.node.places import WRITABLE
 
@@ -67,18 +67,25 @@ class Enclosure(NamedTuple):
         return [sys.executable, "-I", "-S", enclosure.__file__, json.dumps(wish), *words]
 
 
-def enclose(layout: Layout, components: Components) -> Enclosure:
-    """Find out by trying; NoUserNamespace where the kernel or a file system is not able to."""
-    lowers = [path / "usr" for path in (layout.images, components.node_binaries, components.node_image)]
-    place = next(_unneeded([layout.root, components.runc, Path(sys.executable), Path(enclosure.__file__), *lowers]), "")
-    if not place:
-        raise NoUserNamespace(f"none of {', '.join(PLACES)} is a directory that is free to be covered")
-    first, sources = FIRST + int(layout.id, 16) % RANGES * COUNT, [str(path) for path in lowers]
-    made = Enclosure(first, place, str(layout.root), sources, str(layout.directory))
-    tried = run(made.command(writable=[str(layout.state(name)) for name in WRITABLE]), timeout=30, check=False)
-    if tried.code:
-        raise NoUserNamespace((tried.error_text or f"exit code {tried.code}").splitlines()[-1])
-    return made._replace(pods=tried.text.split() == ["pods"])
+class Trial:
+    """Finding out by trying, in a process of its own, while others do other things."""
+
+    def __init__(self, layout: Layout, components: Components) -> None:
+        lowers = [path / "usr" for path in (layout.images, components.node_binaries, components.node_image)]
+        place = next(_unneeded([layout.root, components.runc, Path(sys.executable), Path(enclosure.__file__), *lowers]), "")
+        first, sources = FIRST + int(layout.id, 16) % RANGES * COUNT, [str(path) for path in lowers]
+        self._made = Enclosure(first, place, str(layout.root), sources, str(layout.directory))
+        command = self._made.command(writable=[str(layout.state(name)) for name in WRITABLE])
+        self._process = spawn(command, stdout=PIPE, stderr=PIPE) if place else None
+
+    def result(self) -> Enclosure:
+        """NoUserNamespace where the kernel or a file system is not able to."""
+        if not self._process:
+            raise NoUserNamespace(f"none of {', '.join(PLACES)} is a directory that is free to be covered")
+        said, words = (text.decode(errors="replace") for text in self._process.communicate(timeout=30))
+        if code := self._process.returncode:
+            raise NoUserNamespace((words.strip() or f"exit code {code}").splitlines()[-1])
+        return self._made._replace(pods=said.split() == ["pods"])
 
 
 def hand_over(group: str, owner: int) -> None:
