@@ -13,8 +13,9 @@ from minikube.node import apidoor
 START = """
 import socket, ssl, subprocess, sys, time
 subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-directory, identity = sys.argv[1:]
-program = f"import sys; sys.path.insert(0, {directory!r}); import apidoor; apidoor.IDENTITY = {identity!r}; sys.exit(apidoor.main(8443))"
+directory, identity, place = sys.argv[1:]
+program = f"import sys; sys.path.insert(0, {directory!r}); import apidoor; apidoor.IDENTITY = {identity!r}"
+program += f"; sys.exit(apidoor.main(8443, {place!r}))"
 door = subprocess.Popen([sys.executable, "-c", program])
 for _ in range(200):
     try:
@@ -60,7 +61,8 @@ def run(script: str, identity: Path) -> str:
     probe = subprocess.run([*own_network, "true"], capture_output=True, check=False)
     if probe.returncode:
         pytest.skip(f"no network namespace of our own here: {probe.stderr.decode().strip()}")
-    command = [*own_network, sys.executable, "-c", START + script, str(Path(apidoor.__file__).parent), str(identity)]
+    places = (Path(apidoor.__file__).parent, identity, identity.parent / "progress")
+    command = [*own_network, sys.executable, "-c", START + script, *map(str, places)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -71,6 +73,22 @@ def test_early_callers_are_handed_over_when_the_api_server_is_well(monkeypatch, 
     monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path / "home"))
     ensure_cluster_certificates(Identity("dev", "dev", "10.5.0.2"), node_directory=tmp_path, authorities=ensure_authorities())
     assert run(WELL_IN_THE_END, tmp_path / "apiserver") == f"::1 3 {apidoor.WELL} hello ::ffff:127.0.0.1 0\n"
+
+
+def test_how_far_it_had_come_is_told_for_a_moment_between_two_looks() -> None:
+    progress = apidoor.Progress("somebody")
+    assert progress.ago(1, 10) == 0
+    progress.seen += [(7.0, 100), (8.0, 200), (9.0, 600), (10.0, 700)]
+    assert progress.ago(1.5, 10) == 400
+    assert progress.ago(3.5, 10) == 0  # nobody had looked yet
+
+
+def test_a_process_that_has_ended_has_come_nowhere() -> None:
+    assert apidoor.pages_touched("self") > 0
+    assert apidoor.pages_touched("0") == 0
+    progress = apidoor.Progress("no such process")
+    progress.look()
+    assert not progress.exists()
 
 
 def test_early_callers_are_handed_over_where_it_cannot_be_asked(tmp_path):

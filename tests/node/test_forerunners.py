@@ -6,10 +6,10 @@ import base64
 import hashlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -85,11 +85,16 @@ class Node:
         crictl.write_text(f'#!/bin/sh\necho "$*" >> {self.directory}/asked\ncase "$*" in {cases} esac\n')
         crictl.chmod(0o755)
 
-    def run(self, *pods: dict[str, object]) -> list[str]:
+    def run(self, *pods: dict[str, object], pages: int = 0) -> list[str]:
         """What crictl was asked for."""
         resolvers = hashlib.sha256(Path(forerunners.RESOLVERS).read_bytes()).hexdigest()
-        (self.directory / "kept.json").write_text(json.dumps({"pods": pods, "resolvers": resolvers, "took": 0}))
-        forerunners.run(str(self.directory / "kept.json"), str(self.manifests), str(self.held_back))
+        (self.directory / "kept.json").write_text(json.dumps({"pods": pods, "resolvers": resolvers, "pages": pages}))
+        with socket.socket(socket.AF_UNIX) as containerd:
+            place = str(self.directory / "containerd.sock")
+            containerd.bind(place)
+            containerd.listen()
+            forerunners.run(str(self.directory / "kept.json"), str(self.manifests), str(self.held_back), place)
+        assert not (self.directory / "kept.json.asked").exists()
         asked = self.directory / "asked"
         return asked.read_text().splitlines() if asked.exists() else []
 
@@ -205,33 +210,28 @@ def test_a_damaged_file_is_no_more_than_a_failure(tmp_path: Path) -> None:
 
 
 def run(directory: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-I", "-S", forerunners.__file__, "run", str(directory / "kept.json"), str(directory), str(directory)]
+    places = map(str, (directory / "kept.json", directory, directory, directory / "containerd.sock"))
+    command = [sys.executable, "-I", "-S", forerunners.__file__, "run", *places]
     return subprocess.run(command, env={"PATH": str(directory)}, capture_output=True, text=True, timeout=20, check=False)
 
 
-def test_the_kubelet_looks_just_after_the_api_server_is_there() -> None:
-    """Its very first look comes too early for itself."""
-    for answer in (1.2, 1.6, 2.9):
-        start = forerunners.until_kubelet(answer)
-        looks = [start + forerunners.BEFORE_FIRST_LOOK + n * forerunners.LOOKS_EVERY for n in range(1, 5)]
-        assert min(abs(look - answer) for look in looks) < 0.001
-        assert 0 <= start < forerunners.LOOKS_EVERY
-    for late in (1.1, 0, -3):
-        assert forerunners.until_kubelet(late) == 0
+def test_the_kubelet_waits_until_the_api_server_has_come_as_far_as_the_last_time(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forerunners, "API_SERVER", "not-another-one")
+    on_its_way = node.directory / "on-its-way"
+    begin = f"open('/proc/self/comm', 'w').write('{forerunners.API_SERVER}'); open({str(node.directory / 'begun')!r}, 'w')"
+    go_on = f"import time; time.sleep(1); open({str(on_its_way)!r}, 'w'); [0] * 30_000_000; time.sleep(30)"
+    with subprocess.Popen([sys.executable, "-c", f"{begin}; {go_on}"]) as server:
+        while not (node.directory / "begun").exists():
+            time.sleep(0.01)
+        node.run(kept("etcd"), kept("kube-apiserver"), pages=40_000)
+        assert on_its_way.exists()
+        server.kill()
 
 
-def test_how_long_the_api_server_took(tmp_path: Path) -> None:
-    status = {"startedAt": "2026-01-02T03:04:05.500000000Z", "metadata": {"attempt": 1}}
-    answered = tmp_path / "answered"
-    assert forerunners.seconds_to_answer(status, str(answered)) == 0
-    answered.touch()
-    started = datetime(2026, 1, 2, 3, 4, 5, 500000, tzinfo=UTC).timestamp()
-    os.utime(answered, (started + 2, started + 2))
-    assert forerunners.seconds_to_answer(status, str(answered)) == 2
-    assert forerunners.seconds_to_answer({**status, "metadata": {}}, str(answered)) == 2 * forerunners.FIRST_START
-    # It has been started anew since: nobody has looked when that one answered.
-    os.utime(answered, (started - 60, started - 60))
-    assert forerunners.seconds_to_answer(status, str(answered)) == 0
+def test_the_kubelet_does_not_wait_for_an_api_server_that_has_ended(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forerunners, "API_SERVER", "not-another-one")
+    monkeypatch.setattr(forerunners, "LONGEST", 3600)
+    node.run(kept("etcd"), kept("kube-apiserver"), pages=40_000)
 
 
 def test_a_new_group_may_use_the_cpus_of_the_one_above(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

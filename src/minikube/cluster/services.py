@@ -25,7 +25,7 @@ API_DOOR = "/etc/minikube/apidoor.py"
 RENEWAL = "/etc/minikube/renewal.py"
 FORERUNNERS = "/etc/minikube/forerunners.py"
 KEPT = "/var/lib/minikube/forerunners.json"
-ANSWERED = "/run/minikube-api-answered"
+PROGRESS = "/run/minikube-api-progress"
 PATH = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"}
 
 
@@ -35,7 +35,7 @@ UNHURRIED = dict.fromkeys(("kubelet", "kube-apiserver", "kube-proxy", "coredns")
 UNHURRIED |= dict.fromkeys(HELD_BACK, 200)
 # Nobody waits for a timer of these: etcd counts time for leaders that may go missing, the provisioner looks for work it is told of anyway.
 UNHURRIED |= dict.fromkeys(("etcd", "storage-provisioner"), 500)
-YOUNG_SECONDS = 0.8  # less than a second: it looks at volumes first
+YOUNG_SECONDS = 1.0  # it counts from a little later, but looks at volumes first
 WAITING_ROOM = f"{KUBERNETES_DIRECTORY}/held-back"
 
 
@@ -69,7 +69,7 @@ def metadata(
     if not write_manifests:
         # Never a reason to wait: a kubelet that finds no pods makes them.
         argv = ["/bin/sh", "-c", f"{shlex.join(run_forerunners())} || :"]
-        services.append({"name": "forerunners", "kind": "oneshot", "argv": argv, "env": PATH, "after": before_kubelet})
+        services.append({"name": "forerunners", "kind": "oneshot", "argv": argv, "env": PATH, "after": ["manifests"]})
         before_kubelet = [*before_kubelet, "forerunners"]
     if import_images:
         services.append(
@@ -109,15 +109,15 @@ def metadata(
 
 def keep_forerunners() -> list[str]:
     """For the next start: what the control plane's containers are, and how long its API server takes to answer."""
-    return ["python3", "-I", "-S", FORERUNNERS, "keep", KEPT, MANIFESTS_DIRECTORY, ANSWERED]
+    return ["python3", "-I", "-S", FORERUNNERS, "keep", KEPT, MANIFESTS_DIRECTORY, PROGRESS]
 
 
 def run_forerunners() -> list[str]:
-    return ["python3", "-I", "-S", FORERUNNERS, "run", KEPT, MANIFESTS_DIRECTORY, WAITING_ROOM]
+    return ["python3", "-I", "-S", FORERUNNERS, "run", KEPT, MANIFESTS_DIRECTORY, WAITING_ROOM, CONTAINERD_SOCKET.removeprefix("unix://")]
 
 
 def _door(spec: ClusterSpec, *, new: bool) -> list[str]:
-    return ["python3", "-I", "-S", API_DOOR, str(spec.port), *([] if new else ["kube-apiserver"])]
+    return ["python3", "-I", "-S", API_DOOR, str(spec.port), PROGRESS, *([] if new else ["again"])]
 
 
 def _manifests(spec: ClusterSpec, *, write: bool) -> str:
@@ -153,7 +153,7 @@ def _controllers(spec: ClusterSpec) -> str:
     questions to a pod wait for up to a second, so that is not the moment to show it pods that have good answers already.
     """
     ask = f"curl --silent --insecure --max-time 60 --output /dev/null https://127.0.0.1:{spec.port}/livez/ping"
-    return f"sleep {YOUNG_SECONDS} & {_wait_for_port(spec.port)}; {ask}; touch {ANSWERED}; wait; {_hand_over('*')}"
+    return f"sleep {YOUNG_SECONDS} & {_wait_for_port(spec.port)}; {ask}; wait; {_hand_over('*')}"
 
 
 def _wait_for_port(port: int) -> str:

@@ -1,7 +1,7 @@
 # ruff: noqa: PTH110, PTH123, PTH208
 """Keeps early callers of the API server waiting instead of refusing them. Runs in the node, with the standard library alone:
 
-    python3 -I -S apidoor.py <port> [<name of a process to wait for>]
+    python3 -I -S apidoor.py <port> <file for progress> [again]
 
 A kubelet or controller that is refused tries again after a second, two, four …, and so misses the moment at which the API server is
 there. Here somebody listens on its port, and never answers, until the API server listens there too (it shares its port), and knows
@@ -9,13 +9,16 @@ everybody's rights: in the tenth of a second before that it turns away whom it w
 this one goes, and the kernel hands over whoever is waiting (tcp_migrate_req, Linux 5.14; where it cannot, callers are refused as they
 always were).
 
-On a second start the kubelet asks for its node before it mounts any volume, and a refusal is the answer that lets it go on: then the door
-opens only when the API server's process exists, and nothing that has to start before it can be waiting at the door.
+On a second start (`again`) the kubelet asks for its node before it mounts any volume, and a refusal is the answer that lets it go on: then
+the door opens only when the API server's process exists, and nothing that has to start before it can be waiting at the door.
+
+For the next time it leaves in a file how far the API server had come a moment before it was well, so that others can be there when it is.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import socket
 import struct
 import subprocess
@@ -23,6 +26,7 @@ import sys
 import time
 from collections.abc import Callable
 
+API_SERVER = "kube-apiserver"
 PATIENCE_SECONDS = 120.0  # longer than any caller waits
 HAND_OVER = "/proc/sys/net/ipv4/tcp_migrate_req"
 _LISTENING = "0A"
@@ -34,26 +38,59 @@ IDENTITY = "/var/lib/minikube/certs/apiserver-kubelet-client"
 _ATTACH_FILTER = 51  # SO_ATTACH_REUSEPORT_CBPF
 _OWN_ADDRESS = "00000000000000000000000000000001"  # ::1, at which the API server calls itself
 QUESTIONS_A_SECOND = 30
+# A kubelet that is started now looks in an eighth of a second, which is too early, and again a second later. Nobody knows better than to a
+# tenth or two of a second when the API server will be well, and the look after that would be another second later.
+MOMENT_SECONDS = 0.78
 WELL_SECONDS = 10  # after which callers are better off with whatever the API server says
 
 
-def main(port: int, process: str = "") -> int:
+class Progress:
+    """How far a process has come, counted in pages that it has touched: seconds would depend on who else wants the CPU."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.pid, self.seen = name, "", [(0.0, 0)]
+
+    def exists(self) -> bool:
+        """Now, or still, once it has been there."""
+        self.pid = self.pid or _find(self.name)
+        return os.path.exists(f"/proc/{self.pid}") if self.pid else False
+
+    def look(self) -> None:
+        if self.exists() and (pages := pages_touched(self.pid)):
+            self.seen.append((time.monotonic(), pages))
+
+    def ago(self, seconds: float, now: float) -> int:
+        """How far it had come so many seconds ago; 0 if nobody looked."""
+        later = next((place for place, (moment, _) in enumerate(self.seen) if moment > now - seconds), 0)
+        if later < 2:
+            return 0
+        (before, less), (after, more) = self.seen[later - 1 : later + 1]
+        return round(less + (more - less) * (now - seconds - before) / (after - before))
+
+
+def main(port: int, place: str, again: str = "") -> int:
     until = time.monotonic() + PATIENCE_SECONDS
+    progress = Progress(API_SERVER)
     try:
         with open(HAND_OVER, "w", encoding="ascii") as setting:
             setting.write("1")
-        if process and not _wait(lambda: bool(_find(process)), until, every=0.05):
+        if again and not _wait(progress.exists, until, every=0.05):
             return 0
         door = _listen(port)
     except OSError as error:
         print(f"callers will not be kept waiting: {error}", file=sys.stderr)
         return 0
     with door:
-        selective, pid = _lead_in(door), _find(process) if process else ""
-        # It listens long before it answers, and looking is dear. One that has ended again leaves nobody to wait for.
-        _wait(lambda: listeners(port) > 1 or bool(pid and not os.path.exists(f"/proc/{pid}")), until, every=0.1)
-        if selective:
-            _wait_until_well(port)
+        selective = _lead_in(door)
+
+        def listens() -> bool:
+            """It does long before it answers. One that has ended again leaves nobody to wait for."""
+            progress.look()
+            return listeners(port) > 1 or bool(progress.pid and not progress.exists())
+
+        _wait(listens, until, every=0.1)  # looking is dear
+        if selective and _wait_until_well(port, progress):
+            _leave_word(place, progress.ago(MOMENT_SECONDS, time.monotonic()))
     return 0
 
 
@@ -65,17 +102,36 @@ def _wait(condition: Callable[[], bool], until: float, *, every: float) -> bool:
     return True
 
 
-def _wait_until_well(port: int) -> None:
+def _wait_until_well(port: int, progress: Progress) -> bool:
     """Ask one question again and again, by one connection, which gets its first answer when the API server has any."""
     identity = ["--cert", f"{IDENTITY}.crt", "--key", f"{IDENTITY}.key"]
     questions = f"https://[::1]:{port}{WELL}&question=[1-{WELL_SECONDS * QUESTIONS_A_SECOND}]"
     answers = ["--output", "/dev/null", "--write-out", "%{stderr}%{http_code}\\n"]
     ask = ["curl", "--silent", "--insecure", *identity, *answers, "--rate", f"{QUESTIONS_A_SECOND}/s", questions]
     with subprocess.Popen(["timeout", str(WELL_SECONDS), *ask], stderr=subprocess.PIPE, bufsize=0) as asking:
-        for code in asking.stderr or ():
-            if code == b"200\n":
+        code = b""
+        while asking.stderr and code != b"200\n":
+            progress.look()
+            if select.select([asking.stderr], [], [], 0.1)[0] and not (code := asking.stderr.readline()):
                 break
         asking.terminate()
+    if code != b"200\n":
+        print(f"callers are let in before the API server was well: whoever asked it ended with {asking.returncode}", file=sys.stderr)
+    return code == b"200\n"
+
+
+def _leave_word(place: str, pages: int) -> None:
+    with open(place, "w", encoding="ascii") as stream:
+        stream.write(str(pages))
+
+
+def pages_touched(pid: str) -> int:
+    """By a process that runs, else 0."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stream:
+            return int(stream.read().rpartition(")")[2].split()[7])  # minor faults
+    except OSError:
+        return 0
 
 
 def _find(process: str) -> str:

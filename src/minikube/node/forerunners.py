@@ -1,8 +1,8 @@
-# ruff: noqa: PTH101, PTH102, PTH103, PTH104, PTH105, PTH108, PTH110, PTH113, PTH116, PTH120, PTH123, PTH208, PTH211
+# ruff: noqa: PTH101, PTH102, PTH103, PTH104, PTH105, PTH106, PTH108, PTH110, PTH113, PTH120, PTH123, PTH208, PTH211
 """On a second start, the cluster's own pods run before the kubelet does. In the node, with the standard library, crictl and mount:
 
-    python3 -I -S forerunners.py keep <file> <manifests> <answered>     when the node is about to stop
-    python3 -I -S forerunners.py run <file> <manifests> <held back>     when containerd answers again; ends when the kubelet may start
+    python3 -I -S forerunners.py keep <file> <manifests> <progress>     when the node is about to stop
+    python3 -I -S forerunners.py run <file> <manifests> <held back> <socket of containerd>     ends when the kubelet may start
 
 A kubelet needs most of a second before it starts its first container, and hears of most pods only from the API server. So what the kubelet
 asked the runtime for is kept, and asked for again in its own words, one attempt later: first the database and the API server, without which
@@ -13,19 +13,19 @@ Pods with a network of their own get their old address again. Services lead ther
 them of another one first.
 
 Once a second, counted from its own start, a kubelet looks whether it can have its pods from the API server. So it is started a little
-later: such that it will look just after the API server is there, if that takes as long as the last time. (<answered> is a file that was
-made when the API server first answered.) It looks as often which containers there are, so it is not started before all of these.
+later: such that it will look just after the API server is there. (How far that had come a moment before, the last time, is in <progress>:
+see apidoor.py.) It looks as often which containers there are, so it is not started before all of these.
 """
 
 from __future__ import annotations
 
-import base64
+import binascii
 import hashlib
 import json
 import os
+import socket
 import subprocess
 import sys
-import tempfile
 import time
 
 TYPE_CHECKING = False  # typing's own takes milliseconds to import
@@ -47,10 +47,7 @@ KUBELET = "/var/lib/kubelet/"
 PROJECTED = "/volumes/kubernetes.io~projected/"  # files from the API server, in memory: gone when a node stops
 TOKEN = "token"  # noqa: S105 - its file's name; the API server lets one live for a year, unless it is told otherwise
 TOKEN_SECONDS = 600  # how long it has to live on: a client may use it for a minute after the kubelet has replaced it
-FIRST_START = 1.3  # a second start runs everything else beside its API server, which takes so much longer than in a first
-LOOKS_EVERY = 1.0  # seconds between a kubelet's looks (WaitForAPIServerSyncPeriod)
-BEFORE_FIRST_LOOK = 0.15  # until a kubelet that was just started has looked for the first time
-MARGIN = 0.3  # a look too late costs what it is late, one too early a second
+LONGEST = 5.0  # seconds that the kubelet waits for the API server
 PATIENCE = "20s"
 TRIES = 100
 NOT_YET = b"not initialized yet"  # containerd listens before it can do anything; crictl asks for that first
@@ -62,7 +59,7 @@ GROUPS = "/sys/fs/cgroup"
 GROUP_SETTINGS = ("cpu.shares", "cpu.cfs_quota_us", "cpu.weight", "cpu.max", "memory.limit_in_bytes", "memory.max", "pids.max")
 
 
-def keep(place: str, manifests: str, answered: str) -> None:
+def keep(place: str, manifests: str, progress: str) -> None:
     """Write down what the runtime was asked for, if database and API server run."""
     asked = [
         _ask("inspectp", "--namespace", f"^{NAMESPACE}$", "--state", "Ready"),
@@ -75,11 +72,9 @@ def keep(place: str, manifests: str, answered: str) -> None:
         name = inside[0]["status"]["metadata"]["name"] if len(inside) == 1 else ""
         if name in (*FIRST, *THEN):
             pods.append(_kept(name, box, inside[0]["info"]["config"], manifests))
-        if name == API_SERVER:
-            took = seconds_to_answer(inside[0]["status"], answered)
     if set(FIRST) <= {pod["name"] for pod in pods}:
         with open(os.open(f"{place}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as stream:
-            json.dump({"pods": pods, "resolvers": _digest(RESOLVERS), "took": took}, stream)
+            json.dump({"pods": pods, "resolvers": _digest(RESOLVERS), "pages": int(_read(progress) or 0)}, stream)
         os.replace(f"{place}.new", place)
 
 
@@ -96,7 +91,7 @@ def _kept(name: str, box: Pod, container: Pod, manifests: str) -> Pod:
     }
 
 
-def run(place: str, manifests: str, held_back: str) -> None:
+def run(place: str, manifests: str, held_back: str, containerd: str) -> None:
     """Ask for it again; whatever goes wrong is left to the kubelet."""
     try:
         with open(place, encoding="utf-8") as stream:
@@ -110,23 +105,31 @@ def run(place: str, manifests: str, held_back: str) -> None:
     if len(first) < len(FIRST) or kept["resolvers"] != _digest(RESOLVERS):
         print("a manifest or the name servers have changed: the kubelet does it all")
         return
-    with tempfile.TemporaryDirectory() as directory:
-        if not all(start(first, directory)):
-            # An API server without its database would keep the kubelet waiting, which would have to start the database.
-            print("not everything has started: the kubelet does it all")
-            for pod in first:
-                _remove(pod)
-            return
-        answer = time.monotonic() + kept["took"] + MARGIN
-        then = [pod for pod in pods if pod["name"] not in FIRST]
-        for pod, started in zip(then, start(then, directory), strict=True):
-            if not started:
-                _remove(pod)
+    directory = f"{place}.asked"
+    _wait_for(containerd)
+    if not all(start(first, directory)):
+        # An API server without its database would keep the kubelet waiting, which would have to start the database.
+        print("not everything has started: the kubelet does it all")
+        for pod in first:
+            _remove(pod)
+        return
+    then = [pod for pod in pods if pod["name"] not in FIRST]
+    for pod, started in zip(then, start(then, directory), strict=True):
+        if not started:
+            _remove(pod)
     # In its first second a kubelet lets a question wait for up to a second, so it gets these, too, when everybody has a good answer.
     for name in FIRST:
         os.rename(f"{manifests}/{name}.yaml", f"{held_back}/{name}.yaml")
-    if kept["took"]:
-        time.sleep(until_kubelet(answer - time.monotonic()))
+    _wait_for_progress(kept.get("pages", 0))
+
+
+def _wait_for(path: str) -> None:
+    """Until somebody listens at that socket. Whoever waits here has all else behind him already."""
+    for _ in range(4 * TRIES):
+        with socket.socket(socket.AF_UNIX) as peer:
+            if peer.connect_ex(path) == 0:
+                return
+        time.sleep(0.005)
 
 
 def _is_as_it_was(pod: Pod, manifests: str, held_back: str) -> bool:
@@ -137,7 +140,8 @@ def _is_as_it_was(pod: Pod, manifests: str, held_back: str) -> bool:
 
 
 def start(pods: list[Pod], directory: str) -> list[bool]:
-    """All at once, but addresses are given away in turn; which of them have started."""
+    """All at once, but addresses are given away in turn; which of them have started. What is asked for is in the directory meanwhile."""
+    os.makedirs(directory, mode=0o700, exist_ok=True)
     spawned = []
     for pod in pods:
         let_use_cpus(pod["box"]["linux"]["cgroup_parent"])
@@ -147,15 +151,39 @@ def start(pods: list[Pod], directory: str) -> list[bool]:
         command = _command(pod, directory)
         spawned.append((_spawn_at(pod["address"], command) if pod["address"] else _spawn(command), command))
     started = [_finish(process, command) for process, command in spawned]
+    for name in os.listdir(directory):
+        os.unlink(f"{directory}/{name}")
+    os.rmdir(directory)
     for pod in pods:
         _set_group(pod["group"])
     return started
 
 
-def until_kubelet(until_answer: float) -> float:
-    """How long to wait with the kubelet, if one of its looks, but not the very first, is to be in that many seconds."""
-    rest = until_answer - BEFORE_FIRST_LOOK - LOOKS_EVERY
-    return rest % LOOKS_EVERY if rest > 0 else 0
+def _wait_for_progress(pages: int) -> None:
+    """Until the API server has come so far, or has ended."""
+    processes = filter(str.isdigit, os.listdir("/proc"))
+    pid = next((process for process in processes if pages and _name_of(process) == API_SERVER), "")
+    deadline = time.monotonic() + LONGEST
+    while pid and time.monotonic() < deadline and 0 < _pages_touched(pid) < pages:
+        time.sleep(0.01)
+
+
+def _name_of(pid: str) -> str:
+    return _read(f"/proc/{pid}/comm").strip()
+
+
+def _pages_touched(pid: str) -> int:
+    """As apidoor.py counts them."""
+    return int((_read(f"/proc/{pid}/stat").rpartition(")")[2].split() or ["0"] * 8)[7])
+
+
+def _read(path: str) -> str:
+    """Empty if it has gone."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            return stream.read()
+    except OSError:
+        return ""
 
 
 def next_attempt(box: Pod, container: Pod) -> tuple[Pod, Pod]:
@@ -237,8 +265,8 @@ def is_valid(volume: Pod) -> bool:
     _, token = volume["files"].get(TOKEN, (0, ""))
     if not token:
         return True
-    claims = token.split(".")[1]
-    return bool(json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))["exp"] > time.time() + TOKEN_SECONDS)
+    claims = token.split(".")[1].replace("-", "+").replace("_", "/")
+    return bool(json.loads(binascii.a2b_base64(claims + "=" * (-len(claims) % 4)))["exp"] > time.time() + TOKEN_SECONDS)
 
 
 def make_volume(volume: Pod) -> None:
@@ -269,17 +297,6 @@ def _make_file_for_last_words(container: Pod) -> None:
             mount["host_path"] = f"{directory}/{os.urandom(4).hex()}"
             with open(mount["host_path"], "w", encoding="ascii"):
                 os.chmod(mount["host_path"], 0o666)  # noqa: S103 - as the kubelet does: a container may run as anybody
-
-
-def seconds_to_answer(status: Pod, answered: str) -> float:
-    """From the start of the API server's container to its first answer, as a second start has to expect; 0 if nobody knows."""
-    from datetime import datetime
-
-    try:
-        took = os.stat(answered).st_mtime - datetime.fromisoformat(status["startedAt"]).timestamp()
-    except (OSError, ValueError):
-        return 0
-    return max(0, took if status["metadata"].get("attempt", 0) else took * FIRST_START)
 
 
 def let_use_cpus(group: str) -> None:
@@ -340,4 +357,4 @@ def _digest(path: str) -> str:
 
 
 if __name__ == "__main__":
-    {"keep": keep, "run": run}[sys.argv[1]](*sys.argv[2:])
+    keep(*sys.argv[2:]) if sys.argv[1] == "keep" else run(*sys.argv[2:])
