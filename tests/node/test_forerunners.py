@@ -215,6 +215,30 @@ def run(directory: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env={"PATH": str(directory)}, capture_output=True, text=True, timeout=20, check=False)
 
 
+def test_what_is_kept_and_what_is_forgotten_of_the_times_before(node: Node) -> None:
+    """Old attempts of the same pods go; pods that have ended for good stay, with their logs."""
+    names = forerunners.FIRST
+    configs = [kept(name) for name in names]
+    boxes = [{"status": {"id": f"box-{n}", "network": {}}, "info": {"config": c["box"]}} for n, c in zip(names, configs, strict=True)]
+    containers = [
+        {"status": {"metadata": {"name": n}}, "info": {"sandboxID": f"box-{n}", "config": c["container"]}}
+        for n, c in zip(names, configs, strict=True)
+    ]
+    dead = {"items": [{"id": "old", "metadata": {"uid": "uid-etcd"}}, {"id": "a-job", "metadata": {"uid": "uid-of-a-job"}}]}
+    for number, answer in enumerate((boxes, containers, dead)):
+        (node.directory / str(number)).write_text(json.dumps(answer))
+    files = [node.directory / str(number) for number in range(3)]
+    node.answers(f"inspectp*) cat {files[0]};; inspect*) cat {files[1]};; pods*) cat {files[2]};; rmp*) touch {node.directory}/removed;;")
+    (node.directory / "groups").mkdir()
+    (node.directory / "progress").write_text("4711")
+    forerunners.keep(str(node.directory / "kept.json"), str(node.manifests), str(node.directory / "progress"))
+    found = json.loads((node.directory / "kept.json").read_text())
+    assert ([pod["name"] for pod in found["pods"]], found["pages"]) == (list(names), 4711)
+    while not (node.directory / "removed").exists():
+        time.sleep(0.01)
+    assert (node.directory / "asked").read_text().splitlines()[-1] == "rmp old"
+
+
 def test_the_kubelet_waits_until_the_api_server_has_come_as_far_as_the_last_time(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forerunners, "API_SERVER", "not-another-one")
     on_its_way = node.directory / "on-its-way"

@@ -99,8 +99,9 @@ def metadata(
         "setup": list(setup),
         "services": services,
         # Containers end before the runtime that holds them; etcd after its clients: it closes cleanly only once nobody asks any more.
+        # What forerunners.py has begun to remove is removed meanwhile.
         "drain_before": ["containerd"],
-        "drain_last": ["etcd"],
+        "drain_last": ["etcd", "crictl"],
         # It would wait for more than a second, for connections to itself. What it knows is in etcd.
         "drain_briefly": ["kube-apiserver"],
         "unhurried": UNHURRIED,

@@ -64,8 +64,9 @@ def keep(place: str, manifests: str, progress: str) -> None:
     asked = [
         _ask("inspectp", "--namespace", f"^{NAMESPACE}$", "--state", "Ready"),
         _ask("inspect", "--label", f"io.kubernetes.pod.namespace={NAMESPACE}", "--state", "Running"),
+        _ask("pods", "--namespace", f"^{NAMESPACE}$", "--state", "NotReady"),
     ]
-    boxes, containers = (_answer(process) for process in asked)
+    boxes, containers, (dead,) = (_answer(process) for process in asked)
     pods = []
     for box in boxes:
         inside = [container for container in containers if container["info"]["sandboxID"] == box["status"]["id"]]
@@ -76,6 +77,15 @@ def keep(place: str, manifests: str, progress: str) -> None:
         with open(os.open(f"{place}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as stream:
             json.dump({"pods": pods, "resolvers": _digest(RESOLVERS), "pages": int(_read(progress) or 0)}, stream)
         os.replace(f"{place}.new", place)
+    _forget(pods, dead["items"])
+
+
+def _forget(pods: list[Pod], boxes: list[Pod]) -> None:
+    """Of the same pods, remove attempts before this one. The next kubelet would, at its busiest moment; now nobody waits for it."""
+    own = {pod["box"]["metadata"]["uid"] for pod in pods}
+    if old := [box["id"] for box in boxes if box["metadata"]["uid"] in own]:
+        nowhere = subprocess.DEVNULL  # whoever asked us to keep things waits until nobody has its streams any more
+        subprocess.Popen(["crictl", "rmp", *old], stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
 
 
 def _kept(name: str, box: Pod, container: Pod, manifests: str) -> Pod:
