@@ -12,7 +12,7 @@ from faults.table import RUNS, TABLE, of_this_sitting, sampled
 
 KILLED = -signal.SIGKILL
 # The short form: where the most is half done.
-SHORT_START = ("create the box:after", "start the node:40", "create objects:before")
+SHORT_START = ("create the box:after", "build the node:40", "create objects:before")
 
 
 def whens() -> list[str]:

@@ -12,7 +12,7 @@ from minikube.drivers.native.layout import Layout
 from minikube.drivers.native.usernamespace import Enclosure
 from minikube.drivers.values import Limits
 from minikube.host.capabilities import bounding_set
-from minikube.node.places import METADATA, RUN_SUPERVISOR, WRITABLE
+from minikube.node.places import RUN_SUPERVISOR, WRITABLE
 
 # Persistent although below /tmp: where upstream's storage provisioner keeps volumes, and people's scripts look for them.
 VOLUMES = "/tmp/hostpath-provisioner"  # noqa: S108 - a path inside the node
@@ -27,7 +27,7 @@ def configuration(layout: Layout, components: Components, limits: Limits, enclos
         "ociVersion": "1.2.0",
         "process": {
             "user": {"uid": 0, "gid": 0},
-            "args": [*RUN_SUPERVISOR, METADATA],
+            "args": [*RUN_SUPERVISOR],
             "env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin", "HOME=/root", "container=minikube", "LANG=C.UTF-8"],
             "cwd": "/",
             "capabilities": dict.fromkeys(("bounding", "effective", "inheritable", "permitted"), capabilities),
