@@ -264,22 +264,19 @@ class Boot:
             return
         self.report.step("Verifying Kubernetes", "Verifying Kubernetes components...", style="verifying")
         with self.api() as api:
-            wait = partial(
-                health.wait_for,
+            if wanted.get("system_pods") and self.objects_changed:
+                health.wait_rolled_out(api, deadline=self.deadline)
+            if wanted.get("system_pods"):
+                self._wait_for_pods(api)
+            health.wait_for(
                 api,
+                wanted,
                 node_name=self.node.name,
                 version=self.config.KubernetesConfig.KubernetesVersion,
                 deadline=self.deadline,
                 health=WELL if self.booted and (self.seeded or self._registered()) else "/healthz",
                 kubelet_runs=lambda: self.node.services()["kubelet"]["state"] in ("running", "ready"),
             )
-            # Whatever takes longest is waited for last: everything else is known by then.
-            wait({"apiserver": wanted.get("apiserver", False)})
-            if wanted.get("system_pods"):
-                if self.objects_changed:
-                    health.wait_rolled_out(api, deadline=self.deadline)
-                self._wait_for_pods(api)
-            wait({name: on for name, on in wanted.items() if name not in ("apiserver", "system_pods")})
 
     def _wait_for_pods(self, api: Api) -> None:
         """Also for DNS: the rules that lead to a pod come a moment after it is Ready, and whoever looks up a name at once must find it."""
