@@ -58,7 +58,6 @@ def component_recipes(versions: VersionSet, store: Store, *, repository: str = I
 
 def write_image_archive(versions: VersionSet, path: Path, *, repository: str = IMAGES) -> None:
     """All images of a version set whose components are in the store, as an OCI archive; called as those of `repository`."""
-
     from minikube.artifacts.clusterimages import cluster_images
     from minikube.artifacts.oci import write_archive
 

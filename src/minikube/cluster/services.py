@@ -109,7 +109,7 @@ def metadata(
 
 
 def keep_forerunners() -> list[str]:
-    """For the next start: what the control plane's containers are, and how long its API server takes to answer."""
+    """For the next start: what the cluster's own pods are, and how far its API server had come a moment before it was well."""
     return ["python3", "-I", "-S", FORERUNNERS, "keep", KEPT, MANIFESTS_DIRECTORY, PROGRESS]
 
 
@@ -123,14 +123,15 @@ def _door(spec: ClusterSpec, *, new: bool) -> list[str]:
 
 def _manifests(spec: ClusterSpec, *, write: bool) -> str:
     """Have kubeadm write the control plane's manifests if need be, and hold the controllers' back."""
-    made = [f"mkdir -p {WAITING_ROOM}", _hand_over("*")]
+    made = [f"mkdir -p {WAITING_ROOM}", _hand_over()]
     if write:
         made += [f"rm -f {KEPT}", shlex.join(write_files_command(spec))]  # what was kept was for others
     return " && ".join([*made, _move(MANIFESTS_DIRECTORY, WAITING_ROOM, *HELD_BACK)])
 
 
-def _hand_over(*names: str) -> str:
-    return _move(WAITING_ROOM, MANIFESTS_DIRECTORY, *names)
+def _hand_over() -> str:
+    """Everything that was held back."""
+    return _move(WAITING_ROOM, MANIFESTS_DIRECTORY, "*")
 
 
 def _move(source: str, target: str, *names: str) -> str:
@@ -154,7 +155,7 @@ def _controllers(spec: ClusterSpec) -> str:
     questions to a pod wait for up to a second, so that is not the moment to show it pods that have good answers already.
     """
     ask = f"curl --silent --insecure --max-time 60 --output /dev/null https://127.0.0.1:{spec.port}/livez/ping"
-    return f"sleep {YOUNG_SECONDS} & {_wait_for_port(spec.port)}; {ask}; wait; {_hand_over('*')}"
+    return f"sleep {YOUNG_SECONDS} & {_wait_for_port(spec.port)}; {ask}; wait; {_hand_over()}"
 
 
 def _wait_for_port(port: int) -> str:

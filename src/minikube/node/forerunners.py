@@ -171,8 +171,10 @@ def start(pods: list[Pod], directory: str) -> list[bool]:
 
 def _wait_for_progress(pages: int) -> None:
     """Until the API server has come so far, or has ended."""
+    if not pages:  # nobody has counted
+        return
     processes = filter(str.isdigit, os.listdir("/proc"))
-    pid = next((process for process in processes if pages and _name_of(process) == API_SERVER), "")
+    pid = next((process for process in processes if _name_of(process) == API_SERVER), "")
     deadline = time.monotonic() + LONGEST
     while pid and time.monotonic() < deadline and 0 < _pages_touched(pid) < pages:
         time.sleep(0.01)
@@ -367,4 +369,7 @@ def _digest(path: str) -> str:
 
 
 if __name__ == "__main__":
-    keep(*sys.argv[2:]) if sys.argv[1] == "keep" else run(*sys.argv[2:])
+    if sys.argv[1] == "keep":
+        keep(*sys.argv[2:])
+    else:
+        run(*sys.argv[2:])

@@ -1,7 +1,7 @@
 # ruff: noqa: PTH103, PTH105, PTH110, PTH118, PTH120, PTH123, PTH208, SIM105, S606
 """Pid 1 of a node: starts services, restarts them, keeps their logs, reaps, answers on a socket, ends everything in order.
 
-Runs inside the node as `python3 -I -S supervisor.py /etc/minikube/node.json`. One file, standard library only, and of that only what is
+Runs inside the node, as places.py says: `supervisor.py /etc/minikube/node.json`. One file, standard library only, and of that only what is
 quick to import (no pathlib, no contextlib): every service waits for it. The idea: one loop, no threads; after every event each service,
 each connection and the shutdown look at the world, make their next move (`advance`) and say when they want to look again.
 

@@ -104,10 +104,7 @@ class Box:
                 facts["not_enclosed"] = str(why)
         if before != bool(facts["enclosure"]):
             usernamespace.keep_opaque(self.layout.state("var/lib/containerd"))
-        return self._enclosure(facts)
-
-    def _enclosure(self, facts: Mapping[str, Any]) -> Enclosure | None:
-        return Enclosure(**facts["enclosure"]) if facts.get("enclosure") else None
+        return _enclosure(facts)
 
     def _remember(self, facts: Mapping[str, Any]) -> None:
         write_durably(self.layout.facts, json.dumps(facts, indent=2) + "\n")
@@ -130,7 +127,7 @@ class Box:
         """Make the box with its first process waiting, and connect it."""
         facts = self._facts()
         runc = Runc(Path(facts["runc"]), self.layout.runc_state)
-        enclosure = self._enclosure(facts)
+        enclosure = _enclosure(facts)
         attended = enclosure is not None and enclosure.pods
         attendant: list[Change] = [{"kind": "podmounts"}] if attended else []
         self.journal.record(*self._groups(), *attendant, {"kind": "container", "id": self.layout.container})
@@ -153,7 +150,7 @@ class Box:
         facts = self._facts()
         self.driver.node().put_metadata(metadata)
         Runc(Path(facts["runc"]), self.layout.runc_state).start(self.layout.container)
-        if self._listener >= 0 and (enclosure := self._enclosure(facts)):
+        if self._listener >= 0 and (enclosure := _enclosure(facts)):
             group = self.layout.attendants
             podusers.attend(self._listener, self.layout.directory, process=self._process, place=enclosure.place, group=group)
         process, self._process, self._listener = self._process, 0, -1
@@ -354,6 +351,11 @@ def _links_made(skeleton: Path, target: Path, directory: str, names: list[str]) 
     """Links that a start which was killed has made already: files are written again, links cannot be."""
     place = target / Path(directory).relative_to(skeleton)
     return [name for name in names if (place / name).is_symlink()]
+
+
+def _enclosure(facts: Mapping[str, Any]) -> Enclosure | None:
+    """The user namespace that the node was decided to get."""
+    return Enclosure(**facts["enclosure"]) if facts.get("enclosure") else None
 
 
 def _require_root(command: str) -> None:
