@@ -12,6 +12,7 @@ from minikube.artifacts.catalogue import VersionSet, parts
 from minikube.profiles import paths
 
 WRAPPERS = Path(__file__).parent / "wrappers"
+MEMORY = WRAPPERS / "memory.go"  # for every main program that calls it
 
 GO_AT_LEAST = (1, 26, 6)
 """The newest `go` line among the wrappers' go.mod files: an older Go refuses them."""
@@ -70,13 +71,18 @@ class GoComponent(NamedTuple):
     def label(self) -> str:
         return f"{self.name} {self.version}"
 
+    def sources(self) -> dict[str, bytes]:
+        """What is compiled, by name: the wrapper's own files, and what they share with others."""
+        own = {name: self.wrapper / name for name in ("go.mod", "go.sum", "main.go")}
+        found = {name: path.read_bytes() for name, path in own.items() if path.exists()}
+        return found | ({MEMORY.name: MEMORY.read_bytes()} if b"rationMemory()" in found.get("main.go", b"") else {})
+
     def identity(self) -> str:
         """Everything that decides the binaries: go.sum pins every byte of source. Which Go compiled it is left out on
         purpose: nobody should rebuild for ten minutes because Go was updated, or need Go at all to start what is already there."""
         digest = hashlib.sha256()
-        for name in ("go.mod", "go.sum", "main.go"):
-            path = self.wrapper / name
-            digest.update(f"{name}\0".encode() + (path.read_bytes() if path.exists() else b"") + b"\0")
+        for name, content in ({"go.mod": b"", "go.sum": b"", "main.go": b""} | self.sources()).items():
+            digest.update(f"{name}\0".encode() + content + b"\0")
         flags = (self.programs, self.link_flags, COMPILE_FLAGS, self.cgo, goarch())
         digest.update(repr(flags).encode())
         return digest.hexdigest()
@@ -107,7 +113,7 @@ def go_components(versions: VersionSet) -> tuple[GoComponent, ...]:
         GoComponent(
             "etcd",
             versions.etcd,
-            (Program("go.etcd.io/etcd/server/v3", "etcd"),),
+            (Program("minikube.local/etcd", "etcd"),),
             link_flags=tuple(_set("go.etcd.io/etcd/api/v3/version", GitSHA=versions.etcd)),
             expected_seconds=15,
         ),
@@ -151,7 +157,7 @@ def _containerd(version: str) -> GoComponent:
         "containerd",
         version,
         (
-            Program(commands + "containerd", "containerd", static),
+            Program("minikube.local/containerd", "containerd", static),
             Program(commands + "ctr", "ctr", static),
             # As upstream builds it: the shim runs once per pod, and gRPC would be most of its memory.
             Program(commands + "containerd-shim-runc-v2", "containerd-shim-runc-v2", (*static, "no_grpc")),

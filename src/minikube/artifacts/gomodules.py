@@ -17,8 +17,6 @@ from minikube.artifacts.gotoolchain import find_go, go_environment
 from minikube.artifacts.store import Recipe, Store
 from minikube.output.progress import Progress, Task
 
-_SOURCES = ("go.mod", "go.sum", "main.go")
-
 # Packages whose dependencies are nearly all of the standard library that Kubernetes uses (all of it would be half as much again).
 _STANDARD_LIBRARY = (
     *("archive/tar", "archive/zip", "compress/zlib", "crypto/pbkdf2", "database/sql", "encoding/csv", "encoding/xml", "expvar"),
@@ -107,9 +105,8 @@ def compile_standard_library(component: GoComponent, store: Store, progress: Pro
 def _workplace(component: GoComponent, store: Store, source: Path, log: Path, progress: Progress) -> _Workplace:
     source.mkdir()
     # The wrapper is the package's own data and may be read-only; Go wants to lock go.mod.
-    for name in _SOURCES:
-        if (component.wrapper / name).exists():
-            shutil.copyfile(component.wrapper / name, source / name)
+    for name, content in component.sources().items():
+        (source / name).write_bytes(content)
     environment = {**go_environment(store), "CGO_ENABLED": "1" if component.cgo else "0"}
     return _Workplace(component.label, find_go(store, progress), environment, source, log, _modules_named(component))
 

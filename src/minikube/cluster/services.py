@@ -17,7 +17,7 @@ from minikube.kubernetes.clusterspec import (
     ClusterSpec,
 )
 from minikube.kubernetes.hostusers import PROGRAM_DIRECTORY
-from minikube.kubernetes.kubeadm import SMALL, write_files_command
+from minikube.kubernetes.kubeadm import write_files_command
 from minikube.kubernetes.kubelet import kubelet_command
 from minikube.node.forerunners import HELD_BACK
 
@@ -58,7 +58,7 @@ def metadata(
         {
             "name": "containerd",
             "argv": ["containerd", "--config", "/etc/containerd/config.toml"],
-            "env": {**PATH, **proxies, **SMALL},  # which its shims inherit
+            "env": {**PATH, **proxies},
             "ready": {"socket": socket},
         },
     ]

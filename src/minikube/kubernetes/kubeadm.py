@@ -48,8 +48,6 @@ EVERY_SECOND = {"initialDelaySeconds": 0, "periodSeconds": 1}
 PATIENCE_SECONDS = 240
 # kubeadm's patience, in four questions instead of eight.
 LIVENESS = {"periodSeconds": 20, "failureThreshold": 4}
-# For Go programs with little memory, where collecting it early costs nothing: a sixth of etcd's.
-SMALL = {"GOGC": "50"}
 ASKED_TO_START = {"startupProbe": {**EVERY_SECOND, "failureThreshold": PATIENCE_SECONDS}, "livenessProbe": LIVENESS}
 # Since which minor version there is a readiness probe to patch, in kubeadm's own manifest or here: the controller manager has none there.
 READINESS_SINCE = {"etcd": 31, "kube-apiserver": 0, "kube-scheduler": 32, "kube-controller-manager": 0}
@@ -110,7 +108,6 @@ def static_pod_patches(spec: ClusterSpec) -> dict[str, str]:
         pod: dict[str, Any] = {"containers": [container]}
         if component == "etcd":
             container["securityContext"] = PROFILE
-            container["env"] = [{"name": name, "value": value} for name, value in SMALL.items()]
         if component in ("etcd", "kube-apiserver"):
             container["volumeMounts"] = [{"name": "etcd-socket", "mountPath": ETCD_SOCKET_DIRECTORY}]
             pod["volumes"] = [{"name": "etcd-socket", "hostPath": {"path": ETCD_SOCKET_DIRECTORY, "type": "DirectoryOrCreate"}}]

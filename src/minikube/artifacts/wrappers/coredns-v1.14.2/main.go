@@ -51,5 +51,6 @@ import (
 )
 
 func main() {
+	rationMemory()
 	coremain.Run()
 }

@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
-	"time"
 	_ "time/tzdata" // CronJob time zones, as upstream's kube-apiserver and kube-controller-manager have
 
 	"github.com/spf13/cobra"
@@ -40,39 +37,6 @@ var commands = map[string]func(){
 	"kubeadm":                 func() { kubeadmerrors.HandleError(kubeadm.Run()) },
 }
 
-// How much may be allocated before garbage is collected, in percent of what is in use.
-const (
-	idle = 25
-	busy = 100 // Go's own choice
-)
-
-// collectEarlyWhenIdle keeps memory small once a start is over, unless it would have to be collected often.
-func collectEarlyWhenIdle() {
-	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
-		return
-	}
-	time.AfterFunc(15*time.Second, func() {
-		debug.SetGCPercent(idle)
-		adapt(idle, time.Now())
-		debug.FreeOSMemory()
-	})
-}
-
-// adapt looks at the time between two collections, at the end of each of them.
-func adapt(percent int, last time.Time) {
-	type mark struct{ _ [64]byte }
-	runtime.SetFinalizer(new(mark), func(*mark) {
-		wanted := idle
-		if time.Since(last) < 5*time.Second {
-			wanted = busy
-		}
-		if wanted != percent {
-			debug.SetGCPercent(wanted)
-		}
-		adapt(wanted, time.Now())
-	})
-}
-
 func main() {
 	run, ok := commands[filepath.Base(os.Args[0])]
 	if !ok && len(os.Args) > 1 {
@@ -83,6 +47,6 @@ func main() {
 		fmt.Fprintln(os.Stderr, "kubernetes: call it by one of its names: kube-apiserver, kube-controller-manager, kube-scheduler, kube-proxy, kubelet, kubeadm")
 		os.Exit(2)
 	}
-	collectEarlyWhenIdle()
+	rationMemory()
 	run()
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"syscall"
 
 	v1 "k8s.io/api/core/v1"
@@ -89,10 +88,7 @@ func config() (*rest.Config, error) {
 }
 
 func main() {
-	// Idle nearly always: a small heap counts for more than allocation speed.
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(30)
-	}
+	rationMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	root := os.Getenv("PV_DIR")

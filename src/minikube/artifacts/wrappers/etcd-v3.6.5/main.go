@@ -1,0 +1,1 @@
+../etcd-v3.7.0/main.go

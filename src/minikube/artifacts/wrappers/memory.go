@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	youth = 15 * time.Second
+	// What a component may use before it collects garbage for the first time. Collecting is a quarter of the CPU that a start takes.
+	plenty = 400 << 20
+	// How much may be allocated until garbage is collected again, in percent of what is in use.
+	idle = 25
+	busy = 100 // Go's own choice
+	// Collections so close to each other are too many.
+	often = 5 * time.Second
+)
+
+// rationMemory gives a component that starts all it wants, and has it keep little once that is over, unless it would have to collect often.
+func rationMemory() {
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(plenty)
+	born := time.Now()
+	adapt(born, born)
+	time.AfterFunc(youth, func() {
+		debug.FreeOSMemory()
+		forgetCode()
+	})
+}
+
+// adapt decides at the end of each collection when the next one is due.
+func adapt(born, last time.Time) {
+	type mark struct{ _ [64]byte }
+	runtime.SetFinalizer(new(mark), func(*mark) {
+		now, percent := time.Now(), idle
+		if now.Sub(born) < youth || now.Sub(last) < often {
+			percent = busy
+		}
+		debug.SetMemoryLimit(math.MaxInt64)
+		debug.SetGCPercent(percent)
+		adapt(born, now)
+	})
+}
+
+// forgetCode has the kernel take the program's own code and constants out of the process, most of which only its start needed. What is
+// needed again comes back from the file as it did the first time.
+func forgetCode() {
+	program, _ := os.Readlink("/proc/self/exe")
+	maps, err := os.Open("/proc/self/maps")
+	if err != nil {
+		return
+	}
+	defer maps.Close()
+	for lines := bufio.NewScanner(maps); lines.Scan(); {
+		var from, to uintptr
+		var rights string
+		if n, _ := fmt.Sscanf(lines.Text(), "%x-%x %s", &from, &to, &rights); n < 3 || !strings.HasSuffix(lines.Text(), " "+program) {
+			continue
+		}
+		if rights == "r-xp" || rights == "r--p" {
+			_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, from, to-from, syscall.MADV_DONTNEED)
+		}
+	}
+}
