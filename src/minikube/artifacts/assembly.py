@@ -100,7 +100,7 @@ def _node_binaries(programs: BinaryRecipes, store: Store) -> Recipe:
         found = binaries(programs, store)
         directory = target / "usr/local/bin"
         directory.mkdir(parents=True)
-        for path in (found.containerd, found.containerd_shim, found.ctr, found.crictl, found.kubernetes):
+        for path in (found.containerd, found.containerd_shim, found.ctr, found.crictl, found.podstarter, found.kubernetes):
             os.link(path, directory / path.name)
         # The host runs its own of these: never the same file.
         for path in (found.runc, found.kubectl):
@@ -114,7 +114,7 @@ def _node_binaries(programs: BinaryRecipes, store: Store) -> Recipe:
 
     return Recipe(
         name="node-binaries",
-        identity=f"{NODE_NAMES} 2",
+        identity=f"{NODE_NAMES} 3",
         build=build,
         needs=(programs.kubernetes, programs.containerd, programs.runc, programs.crictl, programs.cni_plugins),
         estimate_seconds=1,

@@ -12,7 +12,8 @@ from minikube.artifacts.catalogue import VersionSet, parts
 from minikube.profiles import paths
 
 WRAPPERS = Path(__file__).parent / "wrappers"
-MEMORY = WRAPPERS / "memory.go"  # for every main program that calls it
+OWN = "ahead.minikube.local"  # where main programs of ours are; memory.go says why it is called that
+MEMORY = WRAPPERS / "memory.go"
 
 GO_AT_LEAST = (1, 26, 6)
 """The newest `go` line among the wrappers' go.mod files: an older Go refuses them."""
@@ -75,7 +76,7 @@ class GoComponent(NamedTuple):
         """What is compiled, by name: the wrapper's own files, and what they share with others."""
         own = {name: self.wrapper / name for name in ("go.mod", "go.sum", "main.go")}
         found = {name: path.read_bytes() for name, path in own.items() if path.exists()}
-        return found | ({MEMORY.name: MEMORY.read_bytes()} if b"rationMemory()" in found.get("main.go", b"") else {})
+        return found | ({"memory/memory.go": MEMORY.read_bytes()} if b'/memory"\n' in found.get("main.go", b"") else {})
 
     def identity(self) -> str:
         """Everything that decides the binaries: go.sum pins every byte of source. Which Go compiled it is left out on
@@ -109,25 +110,25 @@ def go_components(versions: VersionSet) -> tuple[GoComponent, ...]:
         _containerd(versions.containerd),
         _runc(versions.runc),
         _cni_plugins(versions.cni_plugins),
-        GoComponent("coredns", versions.coredns, (Program("minikube.local/coredns", "coredns"),), expected_seconds=25),
+        GoComponent("coredns", versions.coredns, (Program(f"{OWN}/coredns", "coredns"),), expected_seconds=25),
         GoComponent(
             "etcd",
             versions.etcd,
-            (Program("minikube.local/etcd", "etcd"),),
+            (Program(f"{OWN}/etcd", "etcd"),),
             link_flags=tuple(_set("go.etcd.io/etcd/api/v3/version", GitSHA=versions.etcd)),
             expected_seconds=15,
         ),
         GoComponent(
             "crictl",
             versions.crictl,
-            (Program("sigs.k8s.io/cri-tools/cmd/crictl", "crictl"),),
+            (Program("sigs.k8s.io/cri-tools/cmd/crictl", "crictl"), Program(f"{OWN}/podstarter", "podstarter")),
             link_flags=tuple(_set("sigs.k8s.io/cri-tools/pkg/version", Version=versions.crictl)),
             expected_seconds=10,
         ),
         GoComponent(
             "storage-provisioner",
             versions.storage_provisioner,
-            (Program("minikube.local/storage-provisioner", "storage-provisioner"),),
+            (Program(f"{OWN}/storage-provisioner", "storage-provisioner"),),
             expected_seconds=6,
         ),
     )
@@ -141,7 +142,7 @@ def _kubernetes(version: str) -> GoComponent:
     return GoComponent(
         "kubernetes",
         version,
-        (Program("minikube.local/kubernetes", "kubernetes"), Program("k8s.io/kubernetes/cmd/kubectl", "kubectl")),
+        (Program(f"{OWN}/kubernetes", "kubernetes"), Program("k8s.io/kubernetes/cmd/kubectl", "kubectl")),
         link_flags=tuple(stamps),
         expected_seconds=420,
         wrappers=kubernetes_wrappers(version),
@@ -157,7 +158,7 @@ def _containerd(version: str) -> GoComponent:
         "containerd",
         version,
         (
-            Program("minikube.local/containerd", "containerd", static),
+            Program(f"{OWN}/containerd", "containerd", static),
             Program(commands + "ctr", "ctr", static),
             # As upstream builds it: the shim runs once per pod, and gRPC would be most of its memory.
             Program(commands + "containerd-shim-runc-v2", "containerd-shim-runc-v2", (*static, "no_grpc")),

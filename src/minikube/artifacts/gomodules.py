@@ -106,6 +106,7 @@ def _workplace(component: GoComponent, store: Store, source: Path, log: Path, pr
     source.mkdir()
     # The wrapper is the package's own data and may be read-only; Go wants to lock go.mod.
     for name, content in component.sources().items():
+        (source / name).parent.mkdir(exist_ok=True)
         (source / name).write_bytes(content)
     environment = {**go_environment(store), "CGO_ENABLED": "1" if component.cgo else "0"}
     return _Workplace(component.label, find_go(store, progress), environment, source, log, _modules_named(component))

@@ -43,6 +43,8 @@ class Binaries(NamedTuple):
     ctr: Path
     runc: Path
     crictl: Path
+    podstarter: Path
+    """Starts many pods with one process, where crictl would need one for each."""
     cni_plugins: Path
     """A directory of them."""
     storage_provisioner: Path
@@ -81,6 +83,7 @@ def binaries(recipes: BinaryRecipes, store: Store) -> Binaries:
         ctr=containerd / "ctr",
         runc=store.path(recipes.runc) / "runc",
         crictl=store.path(recipes.crictl) / "crictl",
+        podstarter=store.path(recipes.crictl) / "podstarter",
         cni_plugins=store.path(recipes.cni_plugins),
         storage_provisioner=store.path(recipes.storage_provisioner) / "storage-provisioner",
         pause=store.path(recipes.pause) / "pause",

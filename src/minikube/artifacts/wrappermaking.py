@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from typing import NamedTuple
 from minikube.artifacts.catalogue import DEFAULT, available
 from minikube.artifacts.followed import follow
 from minikube.artifacts.gobuilderrors import telling_line, why_go_failed
-from minikube.artifacts.gocomponents import WRAPPERS
+from minikube.artifacts.gocomponents import MEMORY, OWN, WRAPPERS
 from minikube.artifacts.gotoolchain import find_go, go_environment
 from minikube.artifacts.store import Store
 from minikube.output.progress import Progress
@@ -42,7 +43,11 @@ def make(version: str, directory: Path, store: Store, progress: Progress) -> Ask
     newest = (WRAPPERS / f"kubernetes-{DEFAULT.kubernetes}" / "main.go").read_text()
     (directory / "main.go").write_text(main_program(newest, source))
     (directory / "go.mod").write_text(_requirements(version, (source / "go.mod").read_text()))
+    shared = directory / "memory"  # which every build adds by itself
+    shared.mkdir()
+    shutil.copy(MEMORY, shared)
     _go(["mod", "tidy"], f"Kubernetes {version}", store, progress, directory=directory)
+    shutil.rmtree(shared)
     return _asked(source)
 
 
@@ -65,7 +70,7 @@ def _requirements(version: str, theirs: str) -> str:
     language = re.search(r"^go (\S+)$", theirs, re.MULTILINE)
     replacements = "".join(f"\t{module} => {module} {beside}\n" for module in staged)
     return (
-        f"module minikube.local/kubernetes\n\ngo {language[1] if language else '1.26.0'}\n\n"
+        f"module {OWN}/kubernetes\n\ngo {language[1] if language else '1.26.0'}\n\n"
         f"require {_MODULE} {version}\n\nreplace (\n{replacements})\n"
     )
 

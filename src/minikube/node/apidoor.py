@@ -28,6 +28,7 @@ from collections.abc import Callable
 
 API_SERVER = "kube-apiserver"
 PATIENCE_SECONDS = 120.0  # longer than any caller waits
+TRIES = 10
 HAND_OVER = "/proc/sys/net/ipv4/tcp_migrate_req"
 _LISTENING = "0A"
 # Whether the API server is ready, but for two hooks of its start. Those begin with a second's wait, and then look whether roles and
@@ -76,12 +77,12 @@ def main(port: int, place: str, again: str = "") -> int:
             setting.write("1")
         if again and not _wait(progress.exists, until, every=0.05):
             return 0
-        door = _listen(port)
+        door, position = _open(port)
     except OSError as error:
         print(f"callers will not be kept waiting: {error}", file=sys.stderr)
         return 0
     with door:
-        selective = _lead_in(door)
+        selective = _lead_in(door, position)
 
         def listens() -> bool:
             """It does long before it answers. One that has ended again leaves nobody to wait for."""
@@ -146,6 +147,17 @@ def _name_of(pid: str) -> str:
         return ""
 
 
+def _open(port: int) -> tuple[socket.socket, int]:
+    """The door, and how many listened before it: the API server may be one, and the kernel counts them in that order."""
+    for _ in range(TRIES):
+        before = listeners(port)
+        door = _listen(port)
+        if listeners(port) == before + 1:
+            return door, before
+        door.close()  # somebody came meanwhile, before or after
+    raise OSError("nobody knows who came first")
+
+
 def _listen(port: int) -> socket.socket:
     """On all addresses, in the family that a Go program chooses for that: only within one are callers handed over."""
     for family, everywhere in ((socket.AF_INET6, "::"), (socket.AF_INET, "0.0.0.0")):  # noqa: S104 - where the API server will listen
@@ -162,18 +174,18 @@ def _listen(port: int) -> socket.socket:
     raise OSError("no kind of network")
 
 
-def _lead_in(door: socket.socket) -> bool:
-    """Of all who share a port, the kernel would choose one for each caller by chance. Have it choose the first, which is the door.
+def _lead_in(door: socket.socket, position: int) -> bool:
+    """Of all who share a port, the kernel would choose one for each caller by chance. Have it choose the door, one of the first two.
 
     Only callers with IPv6 get past it: the API server must be able to call itself. Where it would do that otherwise, leave it to chance.
     """
-    if door.family != socket.AF_INET6 or not _calls_itself_by_ipv6():
+    if door.family != socket.AF_INET6 or not _calls_itself_by_ipv6() or position > 1:
         return False
     import ctypes
 
     load_byte, mask, equals, give = 0x30, 0x54, 0x15, 0x06  # of the kernel's classic packet filters
     version = 0xFFF00000  # SKF_NET_OFF: where the packet says which version of IP it is
-    program = ((load_byte, 0, 0, version), (mask, 0, 0, 0xF0), (equals, 0, 1, 0x60), (give, 0, 0, 1), (give, 0, 0, 0))
+    program = ((load_byte, 0, 0, version), (mask, 0, 0, 0xF0), (equals, 0, 1, 0x60), (give, 0, 0, 1 - position), (give, 0, 0, position))
     code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in program))
     try:
         door.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, struct.pack("@HP", len(program), ctypes.addressof(code)))

@@ -1,5 +1,6 @@
 # ruff: noqa: PTH101, PTH102, PTH103, PTH104, PTH105, PTH106, PTH108, PTH110, PTH113, PTH120, PTH123, PTH208, PTH211
-"""On a second start, the cluster's own pods run before the kubelet does. In the node, with the standard library, crictl and mount:
+"""On a second start, the cluster's own pods run before the kubelet does. In the node, with the standard library and three programs
+(mount, crictl, and podstarter, where there is one):
 
     python3 -I -S forerunners.py keep <file> <manifests> <progress>     when the node is about to stop
     python3 -I -S forerunners.py run <file> <manifests> <held back> <socket of containerd>     ends when the kubelet may start
@@ -23,6 +24,7 @@ import binascii
 import hashlib
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
@@ -30,7 +32,7 @@ import time
 
 TYPE_CHECKING = False  # typing's own takes milliseconds to import
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import IO, Any
 
     Pod = dict[str, Any]
 
@@ -48,9 +50,9 @@ PROJECTED = "/volumes/kubernetes.io~projected/"  # files from the API server, in
 TOKEN = "token"  # noqa: S105 - its file's name; the API server lets one live for a year, unless it is told otherwise
 TOKEN_SECONDS = 600  # how long it has to live on: a client may use it for a minute after the kubelet has replaced it
 LONGEST = 5.0  # seconds that the kubelet waits for the API server
-PATIENCE = "20s"
+PATIENCE_SECONDS = 20
 TRIES = 100
-NOT_YET = b"not initialized yet"  # containerd listens before it can do anything; crictl asks for that first
+NOT_YET = b"not initialized yet"  # containerd listens before it can do anything
 RESOLVERS = "/etc/resolv.conf"  # pods were told what was in it
 RESTARTS = "io.kubernetes.container.restartCount"
 LAST_WORDS = "io.kubernetes.container.terminationMessagePath"
@@ -115,22 +117,41 @@ def run(place: str, manifests: str, held_back: str, containerd: str) -> None:
     if len(first) < len(FIRST) or kept["resolvers"] != _digest(RESOLVERS):
         print("a manifest or the name servers have changed: the kubelet does it all")
         return
-    directory = f"{place}.asked"
-    _wait_for(containerd)
-    if not all(start(first, directory)):
-        # An API server without its database would keep the kubelet waiting, which would have to start the database.
-        print("not everything has started: the kubelet does it all")
-        for pod in first:
-            _remove(pod)
-        return
-    then = [pod for pod in pods if pod["name"] not in FIRST]
-    for pod, started in zip(then, start(then, directory), strict=True):
-        if not started:
-            _remove(pod)
+    with Directory(f"{place}.asked") as asked:
+        starter = Podstarter.made(containerd) or Crictl()
+        for pod in pods:
+            prepare(pod, asked)
+        _wait_for(containerd)
+        if not all(start(first, starter, asked)):
+            # An API server without its database would keep the kubelet waiting, which would have to start the database.
+            print("not everything has started: the kubelet does it all")
+            for pod in first:
+                _remove(pod)
+            return
+        then = [pod for pod in pods if pod["name"] not in FIRST]
+        for pod, started in zip(then, start(then, starter, asked), strict=True):
+            if not started:
+                _remove(pod)
     # In its first second a kubelet lets a question wait for up to a second, so it gets these, too, when everybody has a good answer.
     for name in FIRST:
         os.rename(f"{manifests}/{name}.yaml", f"{held_back}/{name}.yaml")
     _wait_for_progress(kept.get("pages", 0))
+
+
+class Directory:
+    """For what the runtime is asked for, which has secrets in it. It goes when all is done."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def __enter__(self) -> str:
+        os.makedirs(self.place, mode=0o700, exist_ok=True)
+        return self.place
+
+    def __exit__(self, *_: object) -> None:
+        for name in os.listdir(self.place):
+            os.unlink(f"{self.place}/{name}")
+        os.rmdir(self.place)
 
 
 def _wait_for(path: str) -> None:
@@ -149,24 +170,116 @@ def _is_as_it_was(pod: Pod, manifests: str, held_back: str) -> bool:
     return all(map(os.path.exists, own)) and all(map(is_valid, pod["volumes"]))
 
 
-def start(pods: list[Pod], directory: str) -> list[bool]:
-    """All at once, but addresses are given away in turn; which of them have started. What is asked for is in the directory meanwhile."""
-    os.makedirs(directory, mode=0o700, exist_ok=True)
-    spawned = []
-    for pod in pods:
-        let_use_cpus(pod["box"]["linux"]["cgroup_parent"])
-        _make_files(pod)
-        for volume in pod["volumes"]:
-            make_volume(volume)
-        command = _command(pod, directory)
-        spawned.append((_spawn_at(pod["address"], command) if pod["address"] else _spawn(command), command))
-    started = [_finish(process, command) for process, command in spawned]
-    for name in os.listdir(directory):
-        os.unlink(f"{directory}/{name}")
-    os.rmdir(directory)
+def prepare(pod: Pod, directory: str) -> None:
+    """What its containers will need of the node, and what the runtime will be asked for: two files in the directory."""
+    let_use_cpus(pod["box"]["linux"]["cgroup_parent"])
+    _make_files(pod)
+    for volume in pod["volumes"]:
+        make_volume(volume)
+    box, container = next_attempt(pod["box"], pod["container"])
+    _make_file_for_last_words(container)
+    for config, path in zip((container, box), _files(pod, directory), strict=True):
+        _write(path, json.dumps(config))
+
+
+def _files(pod: Pod, directory: str) -> tuple[str, str]:
+    """The container's, the pod's."""
+    name = f"{directory}/{pod['box']['metadata']['name']}"
+    return f"{name}.container.json", f"{name}.pod.json"
+
+
+def start(pods: list[Pod], starter: Podstarter | Crictl, directory: str) -> list[bool]:
+    """All at once, but addresses are given away in turn; which of them have started."""
+    files = {pod["name"]: _files(pod, directory) for pod in pods}
+    for pod in sorted(pods, key=lambda pod: bool(pod["address"])):
+        _ask_at(pod["address"], starter, *files[pod["name"]])
+    refused = {name: starter.answer(box) for name, (_, box) in files.items()}
     for pod in pods:
         _set_group(pod["group"])
-    return started
+    print("".join(f"{name}: {why or 'started'}\n" for name, why in refused.items()), end="", flush=True)
+    return [not why for why in refused.values()]
+
+
+class Podstarter:
+    """Asks the runtime for all of them: a program that is told of each, and tells of each when it has started or why not."""
+
+    def __init__(self, told: IO[bytes], said: IO[bytes]) -> None:
+        self.told, self.said = told, said
+        self.answers: dict[str, str] = {}
+        self.rest = b""
+
+    @classmethod
+    def made(cls, containerd: str) -> Podstarter | None:
+        """None where there is no such program: it does not come with official releases."""
+        try:
+            process = subprocess.Popen(["podstarter", f"unix://{containerd}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        except FileNotFoundError:
+            return None
+        return cls(process.stdin, process.stdout) if process.stdin and process.stdout else None
+
+    def ask(self, container: str, box: str) -> None:
+        self.told.write(f"{container} {box}\n".encode())
+
+    def has_answered(self, box: str, seconds: float = 0.0) -> bool:
+        while box not in self.answers and select.select([self.said], [], [], seconds)[0]:
+            if not (data := self.said.read(1 << 16)):
+                self.answers[box] = "whoever was to ask for it has ended"
+            *lines, self.rest = (self.rest + data).split(b"\n")
+            for line in lines:
+                name, _, why = line.decode(errors="replace").partition("\t")
+                self.answers[name] = why
+        return box in self.answers
+
+    def answer(self, box: str) -> str:
+        """Empty if it has started."""
+        return self.answers[box] if self.has_answered(box, PATIENCE_SECONDS + 5) else "no answer"
+
+
+class Crictl:
+    """Asks the runtime for one, so there is one for each."""
+
+    def __init__(self) -> None:
+        self.asking: dict[str, tuple[list[str], subprocess.Popen[bytes]]] = {}
+
+    def ask(self, container: str, box: str) -> None:
+        patience = f"{PATIENCE_SECONDS}s"
+        command = ["crictl", "--timeout", patience, "run", "--no-pull", "--cancel-timeout", patience, container, box]
+        self.asking[box] = command, self._spawn(command)
+
+    def has_answered(self, box: str) -> bool:
+        return self.asking[box][1].poll() is not None
+
+    def answer(self, box: str) -> str:
+        """Empty if it has started. One that came too early for containerd comes again."""
+        command, process = self.asking[box]
+        said = process.communicate()[0]
+        for _ in range(TRIES):
+            if NOT_YET not in said:
+                break
+            time.sleep(0.01)
+            process = self._spawn(command)
+            said = process.communicate()[0]
+        return said.decode(errors="replace") or "it has failed without a word" if process.returncode else ""
+
+    def _spawn(self, command: list[str]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def _ask_at(address: str, starter: Podstarter | Crictl, container: str, box: str) -> None:
+    """With that address, which nobody has any more, if addresses are given away as we know it."""
+    taken = f"{ADDRESSES}/{address}"
+    if not address or not os.path.exists(taken):
+        starter.ask(container, box)
+        return
+    with open(LAST_ADDRESS, encoding="ascii") as stream:
+        last = stream.read()
+    *network, host = address.split(".")
+    os.unlink(taken)
+    _write(LAST_ADDRESS, ".".join((*network, str(int(host) - 1))))
+    starter.ask(container, box)
+    while not starter.has_answered(box) and not os.path.exists(taken):
+        time.sleep(0.005)
+    _write(LAST_ADDRESS, last)
 
 
 def _wait_for_progress(pages: int) -> None:
@@ -209,50 +322,6 @@ def next_attempt(box: Pod, container: Pod) -> tuple[Pod, Pod]:
         "log_path": f"{container['metadata']['name']}/{attempt}.log",
     }
     return box, container
-
-
-def _command(pod: Pod, directory: str) -> list[str]:
-    box, container = next_attempt(pod["box"], pod["container"])
-    _make_file_for_last_words(container)
-    files = []
-    for kind, config in (("container", container), ("pod", box)):
-        files.append(f"{directory}/{box['metadata']['name']}.{kind}.json")
-        with open(files[-1], "w", encoding="utf-8") as stream:
-            json.dump(config, stream)
-    return ["crictl", "--timeout", PATIENCE, "run", "--no-pull", "--cancel-timeout", PATIENCE, *files]
-
-
-def _spawn(command: list[str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-
-
-def _spawn_at(address: str, command: list[str]) -> subprocess.Popen[bytes]:
-    """With that address, which nobody has any more, if addresses are given away as we know it."""
-    taken = f"{ADDRESSES}/{address}"
-    if not os.path.exists(taken):
-        return _spawn(command)
-    with open(LAST_ADDRESS, encoding="ascii") as stream:
-        last = stream.read()
-    *network, host = address.split(".")
-    os.unlink(taken)
-    _write(LAST_ADDRESS, ".".join((*network, str(int(host) - 1))))
-    process = _spawn(command)
-    while process.poll() is None and not os.path.exists(taken):
-        time.sleep(0.005)
-    _write(LAST_ADDRESS, last)
-    return process
-
-
-def _finish(process: subprocess.Popen[bytes], command: list[str]) -> bool:
-    """Whether it succeeded. One that came too early for containerd comes again."""
-    for _ in range(TRIES):
-        said = process.communicate()[0]
-        if NOT_YET not in said:
-            break
-        time.sleep(0.01)
-        process = _spawn(command)
-    print(said.decode(errors="replace"), end="")
-    return process.returncode == 0
 
 
 def _remove(pod: Pod) -> None:

@@ -1,4 +1,8 @@
-package main
+// Package memory gives a program that starts all the memory it wants, and has it keep little once that is over.
+//
+// It is for the side effect of importing it. Packages are initialised in the order of their paths, as far as they can be, so a path that
+// begins with "ahead" is there before those of Kubernetes, whose initialisation alone would collect garbage twice.
+package memory
 
 import (
 	"bufio"
@@ -23,8 +27,7 @@ const (
 	often = 5 * time.Second
 )
 
-// rationMemory gives a component that starts all it wants, and has it keep little once that is over, unless it would have to collect often.
-func rationMemory() {
+func init() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}

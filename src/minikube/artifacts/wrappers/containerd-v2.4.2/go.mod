@@ -1,4 +1,4 @@
-module minikube.local/containerd
+module ahead.minikube.local/containerd
 
 go 1.26.6
 

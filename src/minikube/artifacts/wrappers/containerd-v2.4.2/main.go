@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"os"
 
+	_ "ahead.minikube.local/containerd/memory"
 	_ "github.com/containerd/containerd/v2/cmd/containerd/builtins"
 	"github.com/containerd/containerd/v2/cmd/containerd/command"
 )
 
 func main() {
-	rationMemory()
 	os.Setenv("GOGC", "50")
 	if err := command.App().Run(context.Background(), os.Args); err != nil {
 		fmt.Fprintln(os.Stderr, "containerd:", err)

@@ -5,6 +5,7 @@ package main
 import (
 	"github.com/coredns/coredns/coremain"
 
+	_ "ahead.minikube.local/coredns/memory"
 	_ "github.com/coredns/caddy/onevent"
 	_ "github.com/coredns/coredns/plugin/acl"
 	_ "github.com/coredns/coredns/plugin/any"
@@ -51,6 +52,5 @@ import (
 )
 
 func main() {
-	rationMemory()
 	coremain.Run()
 }

@@ -1,4 +1,4 @@
-module minikube.local/coredns
+module ahead.minikube.local/coredns
 
 go 1.26.0
 

@@ -1,4 +1,4 @@
-module minikube.local/crictl
+module ahead.minikube.local/podstarter
 
 go 1.26.2
 

@@ -1,4 +1,4 @@
-module minikube.local/etcd
+module ahead.minikube.local/etcd
 
 go 1.26.0
 

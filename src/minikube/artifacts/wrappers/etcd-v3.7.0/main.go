@@ -4,10 +4,10 @@ package main
 import (
 	"os"
 
+	_ "ahead.minikube.local/etcd/memory"
 	"go.etcd.io/etcd/server/v3/etcdmain"
 )
 
 func main() {
-	rationMemory()
 	etcdmain.Main(os.Args)
 }

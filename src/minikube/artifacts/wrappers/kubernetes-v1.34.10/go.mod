@@ -1,4 +1,4 @@
-module minikube.local/kubernetes
+module ahead.minikube.local/kubernetes
 
 go 1.26.0
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	_ "time/tzdata" // CronJob time zones, as upstream's kube-apiserver and kube-controller-manager have
 
+	_ "ahead.minikube.local/kubernetes/memory"
 	"github.com/spf13/cobra"
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 	"k8s.io/component-base/cli"
@@ -47,6 +48,5 @@ func main() {
 		fmt.Fprintln(os.Stderr, "kubernetes: call it by one of its names: kube-apiserver, kube-controller-manager, kube-scheduler, kube-proxy, kubelet, kubeadm")
 		os.Exit(2)
 	}
-	rationMemory()
 	run()
 }

@@ -1,4 +1,4 @@
-module minikube.local/storage-provisioner
+module ahead.minikube.local/storage-provisioner
 
 go 1.26.0
 

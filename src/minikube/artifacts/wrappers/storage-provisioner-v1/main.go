@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	_ "ahead.minikube.local/storage-provisioner/memory"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -88,7 +89,6 @@ func config() (*rest.Config, error) {
 }
 
 func main() {
-	rationMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	root := os.Getenv("PV_DIR")
