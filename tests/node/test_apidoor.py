@@ -15,7 +15,7 @@ import socket, ssl, subprocess, sys, time
 subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 directory, identity, place = sys.argv[1:]
 program = f"import sys; sys.path.insert(0, {directory!r}); import apidoor; apidoor.IDENTITY = {identity!r}"
-program += f"; sys.exit(apidoor.main(8443, {place!r}))"
+program += f"; sys.exit(apidoor.main('8443', {place!r}))"
 """
 DOOR = """
 door = subprocess.Popen([sys.executable, "-c", program])

@@ -203,10 +203,11 @@ def test_files_from_the_api_server_are_there_again_as_the_kubelet_lays_them_out(
     assert list(after.iterdir()) == []  # it was in memory
 
 
-def test_a_damaged_file_is_no_more_than_a_failure(tmp_path: Path) -> None:
+def test_a_damaged_file_is_no_reason_to_wait(tmp_path: Path) -> None:
     (tmp_path / "kept.json").write_text("{")
-    assert run(tmp_path).returncode != 0
-    assert run(tmp_path).returncode == 0
+    first, second = run(tmp_path), run(tmp_path)
+    assert ("left to the kubelet: JSONDecodeError" in first.stdout, first.returncode) == (True, 0)
+    assert (second.stdout, second.returncode) == ("", 0)
 
 
 def run(directory: Path) -> subprocess.CompletedProcess[str]:

@@ -50,6 +50,31 @@ def test_a_service_can_wait_for_a_file_and_be_ready_by_one(node: SupervisedNode,
     assert node.service("one")["state"] == "ready"
 
 
+MODULE = """
+import os, signal, sys
+def main(*words):
+    own = [name for name in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{name}")]
+    broken = signal.getsignal(signal.SIGPIPE) == signal.SIG_IGN
+    print(open("/proc/self/comm").read().strip(), *words, os.environ["GREETING"], sorted(own), os.getsid(0) == os.getpid(), broken)
+    return 0 if words[0] == "well" else int(words[0])
+"""
+
+
+def test_a_python_file_is_run_by_a_copy_of_the_supervisor_that_has_nothing_of_it(node: SupervisedNode, tmp_path: Path) -> None:
+    module, kind, env = tmp_path / "greeter.py", "oneshot", {"GREETING": "hello"}
+    module.write_text(MODULE)
+    services = [{"name": "good", "argv": [str(module), "well"], "kind": kind, "env": env}]
+    services += [{"name": "bad", "argv": [str(module), "3"], "kind": kind, "env": env}]
+    services += [{"name": "worse", "argv": [str(module), "three"], "kind": kind, "env": env}]
+    node.start(services)
+    assert node.until_state("good", "done")["last_exit"] == 0
+    until(lambda: node.log("good") == "greeter well hello ['0', '1', '2'] True True\n")
+    assert node.until_state("bad", "failed")["last_exit"] == 3
+    assert node.until_state("worse", "failed")["last_exit"] == 126
+    until(lambda: "invalid literal" in node.log("worse"))
+    assert node.control.run([str(module), "well"])[0] == 126  # not so for commands: it is no program
+
+
 def test_a_daemon_that_ends_is_started_again_later_and_later(node: SupervisedNode) -> None:
     node.start([{"name": "flaky", "argv": shell("echo run; exit 3")}], restart={"first": 0.02, "longest": 0.05})
     report = until(lambda: found if (found := node.service("flaky"))["restarts"] >= 4 else None)

@@ -55,6 +55,8 @@ from minikube.runtimes.registryhosts import CERTIFICATES, registry_hosts
 
 LOOK_AT_NODE_SECONDS = 5.0  # waiting for the API of a node that has ended would be waiting for nothing
 DNS_PATIENCE_SECONDS = 15
+# After a node has started. What talks to the API takes a tenth of a second of CPU to load, which the node has better use for until then.
+NOBODY_ANSWERS_SECONDS = 0.5
 REGISTERED = "/var/lib/minikube/registered"  # in the node: which configuration the cluster's own objects were made from
 
 
@@ -223,6 +225,8 @@ class Boot:
         link(Path(kubectl.binary(self.config.KubernetesConfig.KubernetesVersion)), self.components.kubectl)
 
     def wait_for_api(self) -> None:
+        if self.booted:
+            time.sleep(NOBODY_ANSWERS_SECONDS)
         with self.api() as api:
             # Answers come before every post-start hook has run; an administrator may already create objects then.
             while not api.wait_ready("/livez/ping", deadline=min(self.deadline, time.monotonic() + LOOK_AT_NODE_SECONDS)):

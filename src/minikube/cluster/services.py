@@ -35,7 +35,7 @@ UNHURRIED = dict.fromkeys(("kubelet", "kube-apiserver", "kube-proxy", "coredns")
 UNHURRIED |= dict.fromkeys(HELD_BACK, 200)
 # Nobody waits for a timer of these: etcd counts time for leaders that may go missing, the provisioner looks for work it is told of anyway.
 UNHURRIED |= dict.fromkeys(("etcd", "storage-provisioner"), 500)
-YOUNG_SECONDS = 1.0  # it counts from a little later, but looks at volumes first
+YOUNG_SECONDS = 0.85  # it counts a second from a tenth of one later, but looks at volumes first, for a third
 WAITING_ROOM = f"{KUBERNETES_DIRECTORY}/held-back"
 
 
@@ -67,9 +67,7 @@ def metadata(
     )
     before_kubelet = ["containerd", "manifests", f"{KUBERNETES_DIRECTORY}/kubelet.conf"]
     if not write_manifests:
-        # Never a reason to wait: a kubelet that finds no pods makes them.
-        argv = ["/bin/sh", "-c", f"{shlex.join(run_forerunners())} || :"]
-        services.append({"name": "forerunners", "kind": "oneshot", "argv": argv, "env": PATH, "after": ["manifests"]})
+        services.append({"name": "forerunners", "kind": "oneshot", "argv": run_forerunners(), "env": PATH, "after": ["manifests"]})
         before_kubelet = [*before_kubelet, "forerunners"]
     if import_images:
         services.append(
@@ -114,11 +112,11 @@ def keep_forerunners() -> list[str]:
 
 
 def run_forerunners() -> list[str]:
-    return ["python3", "-I", "-S", FORERUNNERS, "run", KEPT, MANIFESTS_DIRECTORY, WAITING_ROOM, CONTAINERD_SOCKET.removeprefix("unix://")]
+    return [FORERUNNERS, "run", KEPT, MANIFESTS_DIRECTORY, WAITING_ROOM, CONTAINERD_SOCKET.removeprefix("unix://")]
 
 
 def _door(spec: ClusterSpec, *, new: bool) -> list[str]:
-    return ["python3", "-I", "-S", API_DOOR, str(spec.port), PROGRESS, *([] if new else ["again"])]
+    return [API_DOOR, str(spec.port), PROGRESS, *([] if new else ["again"])]
 
 
 def _manifests(spec: ClusterSpec, *, write: bool) -> str:

@@ -24,13 +24,27 @@ class LeadsElsewhere(Exception):
 
 
 def write(root: str, path: str, file: File) -> None:
+    """A file that is as it should be is left alone, and keeps its time, by which others know it (Python what it has compiled)."""
     with _Parent(root, path, make=True) as (directory, name):
+        if _is(name, directory, file):
+            return
         # Secrets must never be readable for a moment: the mode is there before the content is.
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         descriptor = _opened(name, flags, directory, file.mode)
         with os.fdopen(descriptor, "wb") as stream:
             os.fchmod(descriptor, file.mode)
             stream.write(file.content)
+
+
+def _is(name: str, directory: int, file: File) -> bool:
+    try:
+        descriptor = _opened(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, directory)
+    except OSError:
+        return False
+    with os.fdopen(descriptor, "rb") as stream:
+        about = os.fstat(descriptor)
+        alike = stat.S_ISREG(about.st_mode) and (stat.S_IMODE(about.st_mode), about.st_size) == (file.mode, len(file.content))
+        return alike and stream.read() == file.content
 
 
 def read(root: str, path: str) -> dict[str, File]:

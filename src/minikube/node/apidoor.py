@@ -39,9 +39,9 @@ IDENTITY = "/var/lib/minikube/certs/apiserver-kubelet-client"
 _ATTACH_FILTER = 51  # SO_ATTACH_REUSEPORT_CBPF
 _OWN_ADDRESS = "00000000000000000000000000000001"  # ::1, at which the API server calls itself
 QUESTIONS_A_SECOND = 30
-# A kubelet that is started now looks in an eighth of a second, which is too early, and again a second later. Nobody knows better than to a
+# A kubelet that is started now looks in a tenth of a second, which is too early, and again a second later. Nobody knows better than to a
 # tenth or two of a second when the API server will be well, and the look after that would be another second later.
-MOMENT_SECONDS = 0.78
+MOMENT_SECONDS = 0.85
 WELL_SECONDS = 10  # after which callers are better off with whatever the API server says
 
 
@@ -69,7 +69,8 @@ class Progress:
         return round(less + (more - less) * (now - seconds - before) / (after - before))
 
 
-def main(port: int, place: str, again: str = "") -> int:
+def main(number: str, place: str, again: str = "") -> int:
+    port = int(number)
     until = time.monotonic() + PATIENCE_SECONDS
     progress = Progress(API_SERVER)
     try:
@@ -216,4 +217,4 @@ def listeners(port: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), *sys.argv[2:]))
+    sys.exit(main(*sys.argv[1:]))

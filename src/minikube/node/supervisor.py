@@ -17,7 +17,8 @@ The metadata file; only `name` and a service's `name` and `argv` have no default
                      `after` names services that must be ready before this one starts (a daemon: its socket accepts or its file exists, or,
                      without `ready`, it was started; a oneshot: it ended with 0) or absolute paths that must exist. Shutdown goes the
                      other way round. A oneshot with `every` runs that many seconds after the node started, and again that long after it
-                     ended well.
+                     ended well. An `argv` that begins with the path of a Python file is that module's `main`, with the rest as its
+                     arguments, in a copy of this process: it has Python up already.
   restart            {"first": 0.2, "longest": 10.0}: back-off in seconds, doubling, forgotten once a service ran for 30 s
   shutdown_timeout   10.0: what still lives then is killed
   drain_before       []: before these services (the container runtime) are stopped, containers get SIGTERM ...
@@ -122,7 +123,16 @@ def _all_strings(given: Any) -> bool:
     return all(isinstance(member, str) for member in (*given, *(given.values() if isinstance(given, dict) else ())))
 
 
-def spawn(argv: list[str], stdio: Sequence[int], *, env: dict[str, str], cwd: str = "/", user: str | None = None, tty: bool = False) -> int:
+def spawn(
+    argv: list[str],
+    stdio: Sequence[int],
+    *,
+    env: dict[str, str],
+    cwd: str = "/",
+    user: str | None = None,
+    tty: bool = False,
+    module: bool = False,
+) -> int:
     """Start a process in a session of its own; what fails before it runs ends it with 127 or 126 and a line on its stderr."""
     # Blocked over the fork: the child shares our wake-up pipe, and a signal for it must not look like one for us.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
@@ -155,6 +165,8 @@ def spawn(argv: list[str], stdio: Sequence[int], *, env: dict[str, str], cwd: st
             os.setgid(entry.pw_gid)
             os.setuid(entry.pw_uid)
             env = {"HOME": entry.pw_dir, "USER": user, **env}
+        if module:
+            os._exit(_run_module(argv, env))
         os.execvpe(argv[0], argv, {**os.environ, **env})
     except BaseException as error:  # whatever it is, two supervisors must not run
         try:
@@ -162,6 +174,21 @@ def spawn(argv: list[str], stdio: Sequence[int], *, env: dict[str, str], cwd: st
             os.write(2, f"{argv[0]} (in {cwd}): {why}\n".encode(errors="replace"))
         finally:
             os._exit(127 if isinstance(error, FileNotFoundError) else 126)
+
+
+def _run_module(argv: list[str], env: Mapping[str, str]) -> int:
+    """In a process that is a copy of the supervisor, and has nothing more to do with it."""
+    os.closerange(3, 1 << 20)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # as in any Python: it gets to know of it by an exception
+    os.environ.update(env)
+    directory, _, name = argv[0].removesuffix(".py").rpartition("/")
+    with open("/proc/self/comm", "w", encoding="ascii") as comm:
+        comm.write(name)  # for whoever lists processes
+    sys.path[:0] = [directory]
+    code = __import__(name).main(*argv[1:])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return int(code or 0)
 
 
 def kill(send: Callable[[int, int], None], pid: int, number: int) -> None:
@@ -281,7 +308,8 @@ class Service:
     def _launch(self, now: float) -> None:
         self.began = self.due = now
         try:
-            self.pid = spawn(self.spec["argv"], (self.supervisor.null, self.log.sink, self.log.sink), env=self.spec["env"])
+            argv, streams = self.spec["argv"], (self.supervisor.null, self.log.sink, self.log.sink)
+            self.pid = spawn(argv, streams, env=self.spec["env"], module=argv[0].endswith(".py"))
         except OSError as error:
             self.supervisor.note(f"{self.name} cannot be started: {error.strerror}")
             self._back_off(now)
