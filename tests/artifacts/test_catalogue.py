@@ -5,7 +5,7 @@ import re
 import pytest
 
 from minikube.artifacts.catalogue import DEFAULT, VERSION_SETS, resolve_version, version_set
-from minikube.artifacts.gocomponents import GO_AT_LEAST, Program, go_components
+from minikube.artifacts.gocomponents import GO_AT_LEAST, OWN, Program, go_components
 from minikube.output.reason import Reason
 
 COMPONENTS = [component for versions in VERSION_SETS for component in go_components(versions)]
@@ -61,7 +61,7 @@ def test_every_wrapper_is_there_and_pinned(component) -> None:
     assert language is not None
     assert tuple(map(int, language.groups())) <= GO_AT_LEAST
     for program in component.programs:
-        if program.package.startswith("minikube.local/"):
+        if program.package.startswith(f"{OWN}/"):
             assert (component.wrapper / "main.go").exists()
             assert f"module {program.package}\n" in go_mod
         else:

@@ -86,6 +86,45 @@ def test_a_compile_error_shows_the_compilers_words_and_where_the_rest_is(store: 
     assert "undefined: nonsense" in Path(log[1]).read_text()
 
 
+COUNTING = """package main
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	_ "minikube.local/hello/memory"
+)
+
+var kept []byte
+
+func main() {
+	megabytes, _ := strconv.Atoi(os.Args[1])
+	for range megabytes {
+		kept = make([]byte, 1<<20)
+	}
+	var found runtime.MemStats
+	runtime.ReadMemStats(&found)
+	println(found.NumGC > 0, strings.Contains(string(kept[:1]), "x"))
+}
+"""
+
+
+@needs_go
+@pytest.mark.build
+@pytest.mark.parametrize(
+    ("megabytes", "env", "collects"),
+    [(200, {}, "false"), (2000, {}, "true"), (200, {"GOGC": "100"}, "true"), (20, {"GOMEMLIMIT": "9MiB"}, "true")],
+)
+def test_a_program_that_starts_collects_no_garbage_unless_it_is_much_or_the_user_says_so(
+    store: Store, tmp_path: Path, megabytes: int, env: dict[str, str], collects: str
+) -> None:
+    content = store.provide(go_recipe(component(tmp_path, main=COUNTING), store), silent())
+    done = subprocess.run([content / "greeting", str(megabytes)], env=env, capture_output=True, text=True, check=True)
+    assert done.stderr == f"{collects} false\n"
+
+
 REQUIRES = "\nrequire github.com/example/pinned v1.0.0\n"
 SUMS = (
     "github.com/example/pinned v1.0.0 h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"

@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -32,13 +33,24 @@ func init() {
 		return
 	}
 	debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(plenty)
+	debug.SetMemoryLimit(min(plenty, allowed()/2))
 	born := time.Now()
 	adapt(born, born)
 	time.AfterFunc(youth, func() {
 		debug.FreeOSMemory()
 		forgetCode()
 	})
+}
+
+// allowed is the limit of this program's control group, in either version of them.
+func allowed() int64 {
+	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+		text, _ := os.ReadFile(file)
+		if bytes, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil {
+			return bytes
+		}
+	}
+	return math.MaxInt64
 }
 
 // adapt decides at the end of each collection when the next one is due.
