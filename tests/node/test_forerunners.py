@@ -99,9 +99,35 @@ class Node:
         return asked.read_text().splitlines() if asked.exists() else []
 
 
-@pytest.fixture
-def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+PODSTARTER = """#!/bin/sh
+while read container box; do
+    (
+        while ! said=$(crictl run "$container" "$box" 2>&1); do
+            case "$said" in *"not initialized yet"*) ;; *) printf 'refused\\t%s\\t%s\\n' "$box" "$said"; exit;; esac
+        done
+        printf 'started\\t%s\\t%s\\n' "$box" "$said"
+    ) &
+done
+wait
+"""
+
+
+@pytest.fixture(params=["a crictl for each", "podstarter for all"])
+def node(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+    """With and without a podstarter, which here has the same crictl answer."""
+    if request.param.startswith("podstarter"):
+        (tmp_path / "podstarter").write_text(PODSTARTER)
+        (tmp_path / "podstarter").chmod(0o755)
     return Node(tmp_path, monkeypatch)
+
+
+def test_a_podstarter_that_ends_has_started_nothing(node: Node, capfd: pytest.CaptureFixture[str]) -> None:
+    (node.directory / "podstarter").write_text("#!/bin/sh\nread one; read two")
+    (node.directory / "podstarter").chmod(0o755)
+    asked = node.run(kept("etcd"), kept("kube-apiserver"), kept("coredns"))
+    assert not any(" run " in line for line in asked)
+    assert "etcd: whoever was to ask for it has ended" in capfd.readouterr().out
+    assert sorted(path.stem for path in node.manifests.iterdir()) == sorted(forerunners.FIRST)
 
 
 def test_who_comes_too_early_for_containerd_comes_again(node: Node) -> None:

@@ -193,11 +193,11 @@ def start(pods: list[Pod], starter: Podstarter | Crictl, directory: str) -> list
     files = {pod["name"]: _files(pod, directory) for pod in pods}
     for pod in sorted(pods, key=lambda pod: bool(pod["address"])):
         _ask_at(pod["address"], starter, *files[pod["name"]])
-    refused = {name: starter.answer(box) for name, (_, box) in files.items()}
+    answers = {name: starter.answer(box) for name, (_, box) in files.items()}
     for pod in pods:
         _set_group(pod["group"])
-    print("".join(f"{name}: {why or 'started'}\n" for name, why in refused.items()), end="", flush=True)
-    return [not why for why in refused.values()]
+    print("".join(f"{name}: {said}\n" for name, (_, said) in answers.items()), end="", flush=True)
+    return [started for started, _ in answers.values()]
 
 
 class Podstarter:
@@ -205,7 +205,7 @@ class Podstarter:
 
     def __init__(self, told: IO[bytes], said: IO[bytes]) -> None:
         self.told, self.said = told, said
-        self.answers: dict[str, str] = {}
+        self.answers: dict[str, tuple[bool, str]] = {}
         self.rest = b""
 
     @classmethod
@@ -223,16 +223,16 @@ class Podstarter:
     def has_answered(self, box: str, seconds: float = 0.0) -> bool:
         while box not in self.answers and select.select([self.said], [], [], seconds)[0]:
             if not (data := self.said.read(1 << 16)):
-                self.answers[box] = "whoever was to ask for it has ended"
+                self.answers[box] = False, "whoever was to ask for it has ended"
             *lines, self.rest = (self.rest + data).split(b"\n")
             for line in lines:
-                name, _, why = line.decode(errors="replace").partition("\t")
-                self.answers[name] = why
+                outcome, name, said = line.decode(errors="replace").split("\t", 2)
+                self.answers[name] = outcome == "started", said
         return box in self.answers
 
-    def answer(self, box: str) -> str:
-        """Empty if it has started."""
-        return self.answers[box] if self.has_answered(box, PATIENCE_SECONDS + 5) else "no answer"
+    def answer(self, box: str) -> tuple[bool, str]:
+        """Whether it has started, and the container's id or why not."""
+        return self.answers[box] if self.has_answered(box, PATIENCE_SECONDS + 5) else (False, "no answer")
 
 
 class Crictl:
@@ -249,8 +249,8 @@ class Crictl:
     def has_answered(self, box: str) -> bool:
         return self.asking[box][1].poll() is not None
 
-    def answer(self, box: str) -> str:
-        """Empty if it has started. One that came too early for containerd comes again."""
+    def answer(self, box: str) -> tuple[bool, str]:
+        """As a podstarter's. One that came too early for containerd comes again."""
         command, process = self.asking[box]
         said = process.communicate()[0]
         for _ in range(TRIES):
@@ -259,7 +259,7 @@ class Crictl:
             time.sleep(0.01)
             process = self._spawn(command)
             said = process.communicate()[0]
-        return said.decode(errors="replace") or "it has failed without a word" if process.returncode else ""
+        return process.returncode == 0, said.decode(errors="replace").strip()
 
     def _spawn(self, command: list[str]) -> subprocess.Popen[bytes]:
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

@@ -2,15 +2,16 @@
 //
 //	podstarter unix:///run/containerd/containerd.sock
 //
-// A line of its input names two files, what is asked for as JSON: the container's, then the pod's. A line of its output is the name of
-// the pod's file, and behind a tab why that pod has not started, if it has not. It is crictl's `run` without crictl's own start, which
-// takes more CPU than all that it does.
+// A line of its input names two files, what is asked for as JSON: the container's, then the pod's. A line of its output has three parts,
+// with tabs between them: "started" or "refused", the name of the pod's file, and the container's id or why there is none. It is crictl's
+// `run` without crictl's own start, which takes more CPU than all that it does.
 package main
 
 import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -41,25 +42,24 @@ func main() {
 	for input := bufio.NewScanner(os.Stdin); input.Scan(); {
 		container, pod, _ := strings.Cut(input.Text(), " ")
 		asked.Go(func() {
-			why := ""
-			if err := start(runtime, container, pod); err != nil {
-				why = strings.ReplaceAll(err.Error(), "\n", " ")
+			outcome := "started"
+			said, err := start(runtime, container, pod)
+			if err != nil {
+				outcome, said = "refused", strings.ReplaceAll(err.Error(), "\n", " ")
 			}
 			output.Lock()
 			defer output.Unlock()
-			fmt.Printf("%s\t%s\n", pod, why)
+			fmt.Printf("%s\t%s\t%s\n", outcome, pod, said)
 		})
 	}
 	asked.Wait()
 }
 
-func start(runtime cri.RuntimeServiceClient, containerFile, podFile string) error {
+// start gives the container's id.
+func start(runtime cri.RuntimeServiceClient, containerFile, podFile string) (string, error) {
 	pod, container := &cri.PodSandboxConfig{}, &cri.ContainerConfig{}
-	if err := read(podFile, pod); err != nil {
-		return err
-	}
-	if err := read(containerFile, container); err != nil {
-		return err
+	if err := errors.Join(read(podFile, pod), read(containerFile, container)); err != nil {
+		return "", err
 	}
 	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
@@ -68,14 +68,14 @@ func start(runtime cri.RuntimeServiceClient, containerFile, podFile string) erro
 		box, err = runtime.RunPodSandbox(ctx, &cri.RunPodSandboxRequest{Config: pod})
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	made, err := runtime.CreateContainer(ctx, &cri.CreateContainerRequest{PodSandboxId: box.PodSandboxId, Config: container, SandboxConfig: pod})
 	if err != nil {
-		return err
+		return "", err
 	}
 	_, err = runtime.StartContainer(ctx, &cri.StartContainerRequest{ContainerId: made.ContainerId})
-	return err
+	return made.ContainerId, err
 }
 
 func read(file string, into any) error {
