@@ -14,7 +14,9 @@ BEGIN = """
 import socket, ssl, subprocess, sys, time
 subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 directory, identity, place = sys.argv[1:]
+open("/proc/self/comm", "w").write("of-this-test")
 program = f"import sys; sys.path.insert(0, {directory!r}); import apidoor; apidoor.IDENTITY = {identity!r}"
+program += "; apidoor.API_SERVER = 'of-this-test'"
 program += f"; sys.exit(apidoor.main('8443', {place!r}))"
 """
 DOOR = """

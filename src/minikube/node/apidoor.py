@@ -88,9 +88,9 @@ def main(number: str, place: str, again: str = "") -> int:
         def listens() -> bool:
             """It does long before it answers. One that has ended again leaves nobody to wait for."""
             progress.look()
-            return listeners(port) > 1 or bool(progress.pid and not progress.exists())
+            return bool(progress.pid) and (position > 0 or not progress.exists() or listeners(port) > 1)
 
-        _wait(listens, until, every=0.1)  # looking is dear
+        _wait(listens, until, every=0.1)
         if selective and _wait_until_well(port, progress):
             _leave_word(place, progress.ago(MOMENT_SECONDS, time.monotonic()))
     return 0
@@ -151,9 +151,9 @@ def _name_of(pid: str) -> str:
 def _open(port: int) -> tuple[socket.socket, int]:
     """The door, and how many listened before it: the API server may be one, and the kernel counts them in that order."""
     for _ in range(TRIES):
-        before = listeners(port)
+        before = listeners(port, "tcp6")
         door = _listen(port)
-        if listeners(port) == before + 1:
+        if door.family != socket.AF_INET6 or listeners(port, "tcp6") == before + 1:
             return door, before
         door.close()  # somebody came meanwhile, before or after
     raise OSError("nobody knows who came first")
@@ -203,12 +203,12 @@ def _calls_itself_by_ipv6() -> bool:
         return False
 
 
-def listeners(port: int) -> int:
-    """How many sockets of this network namespace listen on the port."""
+def listeners(port: int, *tables: str) -> int:
+    """How many sockets of this network namespace listen on the port. Looking is dear: milliseconds for each table, even an empty one."""
     found, ending = 0, f":{port:04X}"
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+    for table in tables or ("tcp", "tcp6"):
         try:
-            with open(table, encoding="ascii") as stream:
+            with open(f"/proc/net/{table}", encoding="ascii") as stream:
                 rows = [line.split() for line in stream]
         except OSError:
             continue
