@@ -7,6 +7,7 @@ raised (Go's minimal version selection), so what upstream asks for is still the 
 """
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -35,7 +36,13 @@ def main() -> None:
         f"-require={path}@{wanted[path]}" for path, version in have.items() if path in wanted and sort_key(wanted[path]) > sort_key(version)
     ]
     subprocess.check_call(["go", "mod", "edit", *raised], cwd=WRAPPERS / wrapper)
-    subprocess.check_call(["go", "mod", "tidy"], cwd=WRAPPERS / wrapper)
+    shared = WRAPPERS / wrapper / "memory"  # which every build adds by itself
+    shared.mkdir()
+    try:
+        shutil.copy(WRAPPERS / "memory.go", shared)
+        subprocess.check_call(["go", "mod", "tidy"], cwd=WRAPPERS / wrapper)
+    finally:
+        shutil.rmtree(shared)
     print(f"{wrapper}: raised {len(raised)} modules to those of {model}")
 
 

@@ -14,7 +14,7 @@ from support.fileserver import FileServer, file_server
 
 from minikube.artifacts import releasedversions, sources, unpinned, versionrecords, wrappermaking
 from minikube.artifacts.catalogue import DEFAULT
-from minikube.artifacts.gocomponents import WRAPPERS, go_components, goarch
+from minikube.artifacts.gocomponents import OWN, WRAPPERS, go_components, goarch
 from minikube.artifacts.origin import Origin
 from minikube.artifacts.sources import AUTO, BUNDLE, RELEASE, Sourcing
 from minikube.artifacts.store import Store
@@ -203,7 +203,7 @@ def test_what_was_found_out_goes_with_a_bundle(mirror: FileServer, tmp_path: Pat
     wrapper = tmp_path / "store" / "wrappers" / "kubernetes-v1.35.4"
     wrapper.mkdir(parents=True)
     for name in ("go.mod", "go.sum", "main.go", "companions.json"):
-        (wrapper / name).write_text(name)
+        (wrapper / name).write_text(f"module {OWN}/kubernetes" if name == "go.mod" else name)
     records = {**versionrecords.collect("v1.28.15", Store()), **versionrecords.collect("v1.35.4", Store())}
     assert len(records) == 5
     assert all(map(versionrecords.is_name, records))
@@ -216,6 +216,21 @@ def test_what_was_found_out_goes_with_a_bundle(mirror: FileServer, tmp_path: Pat
     own.write_text('{"etcd": "v3.5.9", "coredns": "v1.10.1", "pause": "3.9"}')
     versionrecords.keep(records, elsewhere)
     assert releasedversions.recorded("v1.28.15", elsewhere.root) == versions._replace(etcd="v3.5.9")  # its own stands
+
+
+def test_a_wrapper_of_an_older_minikube_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its main program is not in the module that today's builds look for."""
+    monkeypatch.setenv("MINIKUBE_STORE", str(tmp_path))
+    wrapper = tmp_path / "wrappers/kubernetes-v1.35.4"
+    wrapper.mkdir(parents=True)
+    companions = {name: value for name, value in DEFAULT._asdict().items() if name != "kubernetes"}
+    (wrapper / "companions.json").write_text(json.dumps(companions))
+    (wrapper / "go.mod").write_text("module minikube.local/kubernetes\n")
+    assert unpinned.recorded("v1.35.4", sources.MODULES) is None
+    records = {"wrappers/kubernetes-v1.35.4/go.mod": f"module {OWN}/kubernetes\n"}
+    records["wrappers/kubernetes-v1.35.4/companions.json"] = json.dumps(companions)
+    versionrecords.keep(records, Store())
+    assert unpinned.recorded("v1.35.4", sources.MODULES) == DEFAULT._replace(kubernetes="v1.35.4")
 
 
 @pytest.mark.parametrize("name", ["wrappers/../x", "wrappers/kubernetes-v1.2.3/x.go", "versions/kubernetes-v1.2.3.json/x", "pins.json"])

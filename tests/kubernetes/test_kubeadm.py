@@ -3,6 +3,7 @@ import subprocess
 
 import pytest
 import yaml
+from msgspec import structs
 
 from minikube.kubernetes import kubeadm
 from minikube.kubernetes.certificates import Identity, ensure_authorities, ensure_cluster_certificates
@@ -10,9 +11,9 @@ from minikube.kubernetes.clusterspec import CLUSTER_NAME, ClusterSpec
 from minikube.kubernetes.componentconf import ensure_component_confs
 from minikube.kubernetes.coredns import coredns_objects
 from minikube.kubernetes.extraconfig import parse_extra_config
+from minikube.kubernetes.healthz import WELL
 from minikube.kubernetes.kubelet import kubelet_command, kubelet_configuration, volume_plugins
 from minikube.kubernetes.kubeproxy import kube_proxy_objects
-from minikube.node.apidoor import WELL
 from minikube.output.reason import Reason
 
 SPEC = ClusterSpec(version="v1.37.1", node_name="dev", node_ip="10.5.0.2")
@@ -301,3 +302,8 @@ def test_etcd_syncs_every_write_to_disk():
     """Users' data survives a power cut: nothing of ours may ask for less."""
     arguments = kubeadm.cluster_configuration(SPEC)["etcd"]["local"]["extraArgs"]
     assert [one for one in arguments if "fsync" in one["name"] or "unsafe" in one["name"]] == []
+
+
+def test_official_builds_of_etcd_are_told_to_keep_little_memory_and_ours_know_it() -> None:
+    released, built = (kubeadm.static_pod_patches(spec)["etcd0+strategic.yaml"] for spec in (structs.replace(SPEC, released=True), SPEC))
+    assert ("GOGC" in released, "GOGC" in built) == (True, False)

@@ -8,16 +8,17 @@ from pathlib import Path
 import pytest
 
 from minikube.kubernetes.certificates import Identity, ensure_authorities, ensure_cluster_certificates
+from minikube.kubernetes.healthz import WELL
 from minikube.node import apidoor
 
 BEGIN = """
 import socket, ssl, subprocess, sys, time
 subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-directory, identity, place = sys.argv[1:]
+directory, identity, place, question = sys.argv[1:]
 open("/proc/self/comm", "w").write("of-this-test")
 program = f"import sys; sys.path.insert(0, {directory!r}); import apidoor; apidoor.IDENTITY = {identity!r}"
 program += "; apidoor.API_SERVER = 'of-this-test'"
-program += f"; sys.exit(apidoor.main('8443', {place!r}))"
+program += f"; sys.exit(apidoor.main('8443', {question!r}, {place!r}))"
 """
 DOOR = """
 door = subprocess.Popen([sys.executable, "-c", program])
@@ -90,7 +91,7 @@ def run(script: str, identity: Path, *, start: str = START) -> str:
     probe = subprocess.run([*own_network, "true"], capture_output=True, check=False)
     if probe.returncode:
         pytest.skip(f"no network namespace of our own here: {probe.stderr.decode().strip()}")
-    places = (Path(apidoor.__file__).parent, identity, identity.parent / "progress")
+    places = (Path(apidoor.__file__).parent, identity, identity.parent / "progress", WELL)
     command = [*own_network, sys.executable, "-c", start + script, *map(str, places)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
@@ -101,7 +102,7 @@ def test_early_callers_are_handed_over_when_the_api_server_is_well(monkeypatch, 
     """Also those who come after it has begun to listen; it can be asked how it is, and can ask itself, all the time."""
     monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path / "home"))
     ensure_cluster_certificates(Identity("dev", "dev", "10.5.0.2"), node_directory=tmp_path, authorities=ensure_authorities())
-    assert run(WELL_IN_THE_END, tmp_path / "apiserver") == f"::1 3 {apidoor.WELL} hello ::ffff:127.0.0.1 0\n"
+    assert run(WELL_IN_THE_END, tmp_path / "apiserver") == f"::1 3 {WELL} hello ::ffff:127.0.0.1 0\n"
 
 
 def test_a_door_that_opens_after_the_api_server_has_begun_to_listen_is_a_door_all_the_same(monkeypatch, tmp_path):

@@ -170,6 +170,13 @@ def test_one_whose_files_are_gone_is_left_to_the_kubelet(node: Node) -> None:
     assert len(asked) == 2
 
 
+def test_one_that_cannot_be_prepared_is_left_to_the_kubelet_alone(node: Node) -> None:
+    nowhere = {"path": str(node.directory / "nowhere"), "files": {}}
+    asked = node.run(kept("etcd"), kept("kube-apiserver"), kept("coredns", volumes=[nowhere]), kept("kube-proxy"))
+    assert [line.split("/")[-1] for line in asked[-1:]] == ["kube-proxy-one.pod.json"]
+    assert not any("coredns" in line for line in asked)
+
+
 def test_files_of_the_node_that_went_with_its_memory_are_made(node: Node) -> None:
     lock = node.directory / "run/xtables.lock"
     lock.parent.mkdir()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import py_compile
 import shutil
 import signal
 import subprocess
@@ -73,6 +74,17 @@ def test_a_python_file_is_run_by_a_copy_of_the_supervisor_that_has_nothing_of_it
     assert node.until_state("worse", "failed")["last_exit"] == 126
     until(lambda: "invalid literal" in node.log("worse"))
     assert node.control.run([str(module), "well"])[0] == 126  # not so for commands: it is no program
+
+
+def test_a_compiled_file_that_is_damaged_is_compiled_again(node: SupervisedNode, tmp_path: Path) -> None:
+    """Nothing that waits for the module would ever start."""
+    module = tmp_path / "greeter.py"
+    module.write_text("def main():\n    print('hello')\n")
+    compiled = Path(py_compile.compile(str(module), doraise=True) or "")
+    compiled.write_bytes(compiled.read_bytes()[:16] + b"nonsense")
+    node.start([{"name": "good", "argv": [str(module)], "kind": "oneshot"}])
+    node.until_state("good", "done")
+    until(lambda: node.log("good") == "hello\n")
 
 
 def test_a_daemon_that_ends_is_started_again_later_and_later(node: SupervisedNode) -> None:

@@ -94,6 +94,14 @@ def made_wrappers() -> Path:
     return paths.store() / "wrappers"
 
 
+def is_current(wrapper: Path) -> bool:
+    """Whether a wrapper that this machine or a bundle made is one that today's main programs fit."""
+    try:
+        return (wrapper / "go.mod").read_text().startswith(f"module {OWN}/")
+    except OSError:
+        return False
+
+
 def kubernetes_wrappers(version: str) -> Path:
     return WRAPPERS if (WRAPPERS / f"kubernetes-{version}").exists() else made_wrappers()
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from minikube.artifacts import catalogue, releasedversions, sources, wrappermaking
 from minikube.artifacts.catalogue import DEFAULT, VERSION_SETS, VersionSet, is_pinned, parts
 from minikube.artifacts.endpoints import newest_patch_url
-from minikube.artifacts.gocomponents import made_wrappers
+from minikube.artifacts.gocomponents import is_current, made_wrappers
 from minikube.artifacts.sources import BUNDLE, MODULES, RELEASE, Sourcing
 from minikube.artifacts.store import Store
 from minikube.output.progress import Progress
@@ -64,8 +64,9 @@ def version_set(version: str, sourcing: Sourcing, progress: Progress) -> Version
 def recorded(version: str, source: str = "") -> VersionSet | None:
     """What was found out before, at this source or any."""
     if source != RELEASE:
+        wrapper = made_wrappers() / f"kubernetes-{version}"
         try:
-            companions = json.loads((made_wrappers() / f"kubernetes-{version}" / _COMPANIONS).read_bytes())
+            companions = json.loads((wrapper / _COMPANIONS).read_bytes()) if is_current(wrapper) else None
             return VersionSet(kubernetes=version, **companions)
         except (OSError, ValueError, TypeError):
             pass

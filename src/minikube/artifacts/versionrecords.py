@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from minikube.artifacts.catalogue import is_pinned
+from minikube.artifacts.gocomponents import is_current
 from minikube.artifacts.store import Store
 from minikube.host.files import cannot_write, write_durably
 
@@ -32,7 +34,10 @@ def collect(version: str, store: Store) -> dict[str, str]:
 
 def keep(records: Mapping[str, str], store: Store) -> None:
     """Put them into the store. What this machine has found out itself stays as it is."""
-    known = {place for place in records if (store.root / place).parent.name != "versions" and (store.root / place).parent.exists()}
+    places = {place: (store.root / place).parent for place in records}
+    for stale in {directory for directory in places.values() if directory.name != "versions" and not is_current(directory)}:
+        shutil.rmtree(stale, ignore_errors=True)
+    known = {place for place, directory in places.items() if directory.name != "versions" and directory.exists()}
     # The file that says what was found comes last: with it a version counts as known.
     for place in sorted(set(records) - known, key=lambda place: place.endswith(".json")):
         _write(store.root / place, records[place])

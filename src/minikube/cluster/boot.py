@@ -39,13 +39,13 @@ from minikube.kubernetes.clusterspec import (
 )
 from minikube.kubernetes.coredns import coredns_objects
 from minikube.kubernetes.firstpods import api_service, authority_for_pods, taken_addresses, with_first_pods
+from minikube.kubernetes.healthz import WELL
 from minikube.kubernetes.kubeadm import register_cluster_command
 from minikube.kubernetes.kubelet import kubelet_command
 from minikube.kubernetes.kubeproxy import kube_proxy_objects
 from minikube.kubernetes.labels import node_labels, rbac_binding
 from minikube.kubernetes.seeding import text_of, transactions
 from minikube.node import askdns
-from minikube.node.apidoor import WELL
 from minikube.output.reason import Reason
 from minikube.output.report import Report
 from minikube.profiles import profile as profile_files

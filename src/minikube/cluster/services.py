@@ -16,8 +16,9 @@ from minikube.kubernetes.clusterspec import (
     SEED_DIRECTORY,
     ClusterSpec,
 )
+from minikube.kubernetes.healthz import WELL
 from minikube.kubernetes.hostusers import PROGRAM_DIRECTORY
-from minikube.kubernetes.kubeadm import write_files_command
+from minikube.kubernetes.kubeadm import SMALL, write_files_command
 from minikube.kubernetes.kubelet import kubelet_command
 from minikube.node.forerunners import HELD_BACK
 
@@ -58,7 +59,7 @@ def metadata(
         {
             "name": "containerd",
             "argv": ["containerd", "--config", "/etc/containerd/config.toml"],
-            "env": {**PATH, **proxies},
+            "env": {**PATH, **proxies, **(SMALL if spec.released else {})},  # its shims inherit that
             "ready": {"socket": socket},
         },
     ]
@@ -116,7 +117,7 @@ def run_forerunners() -> list[str]:
 
 
 def _door(spec: ClusterSpec, *, new: bool) -> list[str]:
-    return [API_DOOR, str(spec.port), PROGRESS, *([] if new else ["again"])]
+    return [API_DOOR, str(spec.port), WELL, PROGRESS, *([] if new else ["again"])]
 
 
 def _manifests(spec: ClusterSpec, *, write: bool) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from minikube.artifacts.catalogue import VersionSet, is_pinned
 from minikube.artifacts.endpoints import IMAGES
+from minikube.artifacts.sources import RELEASE
 from minikube.drivers.base import Node
 from minikube.drivers.values import Limits, Machine
 from minikube.kubernetes import hostusers
@@ -40,6 +41,7 @@ def cluster_spec(config: ClusterConfig, node: Node, machine: Machine, versions: 
         service_cidr=kubernetes.ServiceCIDR,
         dns_domain=kubernetes.DNSDomain,
         image_repository=kubernetes.ImageRepository or IMAGES,
+        released=config.ComponentSource == RELEASE,
         feature_gates=parse_feature_gates(kubernetes.FeatureGates),
         # The etcd of a version without pins may be another than the one its kubeadm asks for.
         etcd_tag="" if is_pinned(versions.kubernetes) else f"{versions.etcd.lstrip('v')}-0",

@@ -41,10 +41,12 @@ def _is(name: str, directory: int, file: File) -> bool:
         descriptor = _opened(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, directory)
     except OSError:
         return False
-    with os.fdopen(descriptor, "rb") as stream:
+    try:
         about = os.fstat(descriptor)
         alike = stat.S_ISREG(about.st_mode) and (stat.S_IMODE(about.st_mode), about.st_size) == (file.mode, len(file.content))
-        return alike and stream.read() == file.content
+        return alike and os.read(descriptor, len(file.content) + 1) == file.content
+    finally:
+        os.close(descriptor)
 
 
 def read(root: str, path: str) -> dict[str, File]:

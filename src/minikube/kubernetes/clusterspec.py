@@ -45,6 +45,8 @@ class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
     pod_cidr: str = "10.244.0.0/16"
     dns_domain: str = "cluster.local"
     image_repository: str = "registry.k8s.io"
+    released: bool = False
+    """Whether components are official builds, which know nothing of memory.go."""
     etcd_tag: str = ""
     """Only where it is not the one kubeadm asks for itself."""
     feature_gates: dict[str, bool] = {}

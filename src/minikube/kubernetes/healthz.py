@@ -6,14 +6,17 @@ TYPE_CHECKING = False  # typing costs half of Python's own start
 if TYPE_CHECKING:
     import _socket
 
+# Whether an API server is ready, but for two hooks of its start. Those begin with a second's wait, and then look whether roles and
+# priority classes are there, which a cluster has had from its first moment (see seeding.py).
+WELL = "/readyz?exclude=poststarthook/rbac/bootstrap-roles&exclude=poststarthook/scheduling/bootstrap-system-priority-classes"
 _TLS_CLIENT = 16  # ssl.PROTOCOL_TLS_CLIENT: certificates and names are checked
 
 
 def is_healthy(profile: str, address: str, port: int, *, timeout: float = 2.0) -> bool:
-    """Whether https://address:port/readyz says ok and shows a certificate of our authority. Everybody may ask that."""
+    """Whether https://address:port says that it is well and shows a certificate of our authority. Everybody may ask that."""
     from minikube.profiles.paths import home_text
 
-    question = f"GET /readyz HTTP/1.1\r\nHost: {address}\r\nUser-Agent: minikube/{profile}\r\nConnection: close\r\n\r\n".encode()
+    question = f"GET {WELL} HTTP/1.1\r\nHost: {address}\r\nUser-Agent: minikube/{profile}\r\nConnection: close\r\n\r\n".encode()
     try:
         answer = _ask(address, port, question, authority=f"{home_text()}/ca.crt", timeout=timeout)
     except (OSError, ValueError):

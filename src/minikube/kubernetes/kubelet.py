@@ -40,7 +40,8 @@ def kubelet_configuration(spec: ClusterSpec) -> dict[str, Any]:
         # Nothing in the node speaks iptables: kube-proxy (from 1.29 on), the bridge and its port mappings all use nftables.
         "makeIPTablesUtilChains": not spec.at_least(29),
         # A kubelet may call its node not ready when the API server has just come back, and would leave it at that for ten seconds.
-        "nodeStatusUpdateFrequency": "500ms",
+        # Not more often: it is also how long the API server may take for the node's heartbeats.
+        "nodeStatusUpdateFrequency": "1s",
         "nodeStatusReportFrequency": "5m",  # if nothing has changed
         # A quarter of what the node may have: a fork bomb in one pod leaves the others, and the control plane, theirs.
         "podPidsLimit": 4096,

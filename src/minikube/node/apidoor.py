@@ -1,7 +1,7 @@
 # ruff: noqa: PTH110, PTH123, PTH208
 """Keeps early callers of the API server waiting instead of refusing them. Runs in the node, with the standard library alone:
 
-    python3 -I -S apidoor.py <port> <file for progress> [again]
+    python3 -I -S apidoor.py <port> <what to ask it for> <file for progress> [again]
 
 A kubelet or controller that is refused tries again after a second, two, four …, and so misses the moment at which the API server is
 there. Here somebody listens on its port, and never answers, until the API server listens there too (it shares its port), and knows
@@ -31,9 +31,6 @@ PATIENCE_SECONDS = 120.0  # longer than any caller waits
 TRIES = 10
 HAND_OVER = "/proc/sys/net/ipv4/tcp_migrate_req"
 _LISTENING = "0A"
-# Whether the API server is ready, but for two hooks of its start. Those begin with a second's wait, and then look whether roles and
-# priority classes are there, which a cluster has had from its first moment (see seeding.py).
-WELL = "/readyz?exclude=poststarthook/rbac/bootstrap-roles&exclude=poststarthook/scheduling/bootstrap-system-priority-classes"
 # Of somebody whose rights are roles, as everybody else's are.
 IDENTITY = "/var/lib/minikube/certs/apiserver-kubelet-client"
 _ATTACH_FILTER = 51  # SO_ATTACH_REUSEPORT_CBPF
@@ -69,7 +66,7 @@ class Progress:
         return round(less + (more - less) * (now - seconds - before) / (after - before))
 
 
-def main(number: str, place: str, again: str = "") -> int:
+def main(number: str, question: str, place: str, again: str = "") -> int:
     port = int(number)
     until = time.monotonic() + PATIENCE_SECONDS
     progress = Progress(API_SERVER)
@@ -91,7 +88,7 @@ def main(number: str, place: str, again: str = "") -> int:
             return bool(progress.pid) and (position > 0 or not progress.exists() or listeners(port) > 1)
 
         _wait(listens, until, every=0.1)
-        if selective and _wait_until_well(port, progress):
+        if selective and _wait_until_well(port, question, progress):
             _leave_word(place, progress.ago(MOMENT_SECONDS, time.monotonic()))
     return 0
 
@@ -104,10 +101,10 @@ def _wait(condition: Callable[[], bool], until: float, *, every: float) -> bool:
     return True
 
 
-def _wait_until_well(port: int, progress: Progress) -> bool:
+def _wait_until_well(port: int, question: str, progress: Progress) -> bool:
     """Ask one question again and again, by one connection, which gets its first answer when the API server has any."""
     identity = ["--cert", f"{IDENTITY}.crt", "--key", f"{IDENTITY}.key"]
-    questions = f"https://[::1]:{port}{WELL}&question=[1-{WELL_SECONDS * QUESTIONS_A_SECOND}]"
+    questions = f"https://[::1]:{port}{question}&question=[1-{WELL_SECONDS * QUESTIONS_A_SECOND}]"
     answers = ["--output", "/dev/null", "--write-out", "%{stderr}%{http_code}\\n"]
     ask = ["curl", "--silent", "--insecure", *identity, *answers, "--rate", f"{QUESTIONS_A_SECOND}/s", questions]
     with subprocess.Popen(["timeout", str(WELL_SECONDS), *ask], stderr=subprocess.PIPE, bufsize=0) as asking:

@@ -119,8 +119,7 @@ def run(place: str, manifests: str, held_back: str, containerd: str) -> None:
         return
     with Directory(f"{place}.asked") as asked:
         starter = Podstarter.made(containerd) or Crictl()
-        for pod in pods:
-            prepare(pod, asked)
+        pods = [pod for pod in pods if is_prepared(pod, asked)]
         _wait_for(containerd)
         if not all(start(first, starter, asked)):
             # An API server without its database would keep the kubelet waiting, which would have to start the database.
@@ -168,6 +167,18 @@ def _is_as_it_was(pod: Pod, manifests: str, held_back: str) -> bool:
         return bool(pod["manifest"] == _digest(f"{held_back if pod['name'] in HELD_BACK else manifests}/{pod['name']}.yaml"))
     own = [mount["host_path"] for mount in pod["container"]["mounts"] if mount["host_path"].startswith(KUBELET)]
     return all(map(os.path.exists, own)) and all(map(is_valid, pod["volumes"]))
+
+
+def is_prepared(pod: Pod, directory: str) -> bool:
+    """One that cannot be is left to the kubelet, unless nothing goes without it."""
+    try:
+        prepare(pod, directory)
+    except (OSError, subprocess.SubprocessError) as error:
+        if pod["name"] in FIRST:
+            raise
+        print(f"{pod['name']} is left to the kubelet: {error}")
+        return False
+    return True
 
 
 def prepare(pod: Pod, directory: str) -> None:
@@ -218,7 +229,10 @@ class Podstarter:
         return cls(process.stdin, process.stdout) if process.stdin and process.stdout else None
 
     def ask(self, container: str, box: str) -> None:
-        self.told.write(f"{container} {box}\n".encode())
+        try:
+            self.told.write(f"{container} {box}\n".encode())
+        except OSError as error:
+            self.answers[box] = False, str(error)
 
     def has_answered(self, box: str, seconds: float = 0.0) -> bool:
         while box not in self.answers and select.select([self.said], [], [], seconds)[0]:

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH103, PTH105, PTH110, PTH118, PTH120, PTH123, PTH208, SIM105, S606
+# ruff: noqa: PTH103, PTH105, PTH108, PTH110, PTH118, PTH120, PTH123, PTH208, SIM105, S606
 """Pid 1 of a node: starts services, restarts them, keeps their logs, reaps, answers on a socket, ends everything in order.
 
 Runs inside the node, as places.py says: `supervisor.py /etc/minikube/node.json`. One file, standard library only, and of that only what is
@@ -185,7 +185,14 @@ def _run_module(argv: list[str], env: Mapping[str, str]) -> int:
     with open("/proc/self/comm", "w", encoding="ascii") as comm:
         comm.write(name)  # for whoever lists processes
     sys.path[:0] = [directory]
-    code = __import__(name).main(*argv[1:])
+    try:
+        module = __import__(name)
+    except Exception:  # what Python kept compiled may be damaged, and it looks at the first bytes of that alone
+        import importlib.util
+
+        os.unlink(importlib.util.cache_from_source(argv[0]))
+        module = __import__(name)
+    code = module.main(*argv[1:])
     sys.stdout.flush()
     sys.stderr.flush()
     return int(code or 0)

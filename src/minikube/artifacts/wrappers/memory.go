@@ -35,7 +35,7 @@ func init() {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(min(plenty, allowed()/2))
 	born := time.Now()
-	adapt(born, born)
+	adapt(born, born, -1)
 	time.AfterFunc(youth, func() {
 		debug.FreeOSMemory()
 		forgetCode()
@@ -54,25 +54,29 @@ func allowed() int64 {
 }
 
 // adapt decides at the end of each collection when the next one is due.
-func adapt(born, last time.Time) {
+func adapt(born, last time.Time, before int) {
 	type mark struct{ _ [64]byte }
 	runtime.SetFinalizer(new(mark), func(*mark) {
 		now, percent := time.Now(), idle
 		if now.Sub(born) < youth || now.Sub(last) < often {
 			percent = busy
 		}
-		debug.SetMemoryLimit(math.MaxInt64)
-		debug.SetGCPercent(percent)
-		adapt(born, now)
+		if before < 0 {
+			debug.SetMemoryLimit(math.MaxInt64)
+		}
+		if percent != before {
+			debug.SetGCPercent(percent)
+		}
+		adapt(born, now, percent)
 	})
 }
 
 // forgetCode has the kernel take the program's own code and constants out of the process, most of which only its start needed. What is
 // needed again comes back from the file as it did the first time.
 func forgetCode() {
-	program, _ := os.Readlink("/proc/self/exe")
+	program, unknown := os.Readlink("/proc/self/exe")
 	maps, err := os.Open("/proc/self/maps")
-	if err != nil {
+	if unknown != nil || err != nil {
 		return
 	}
 	defer maps.Close()

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from minikube.artifacts.components import Components
 from minikube.artifacts.prepared import clone_store
+from minikube.drivers import statefiles
 from minikube.drivers.native import bundle, fence, podusers, setup, usernamespace
 from minikube.drivers.native.layout import LAYERS
 from minikube.drivers.native.runc import Runc
 from minikube.drivers.native.usernamespace import Enclosure, NoUserNamespace, Trial
-from minikube.drivers.values import Limits
+from minikube.drivers.values import File, Limits
 from minikube.host import attendants, cgroups, scopes, systemd
 from minikube.host.files import give, make_directory, write_durably
 from minikube.host.journal import Change, Journal
@@ -275,13 +276,22 @@ class Box:
             if not marker.exists():
                 shutil.copytree(skeleton, target, symlinks=True, dirs_exist_ok=True, ignore=partial(_links_made, skeleton, target))
                 marker.touch()
-        for name, text in setup.files().items():
-            file = self.layout.state(name)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
         from minikube.node import supervisor
 
-        shutil.copy2(supervisor.__file__, self.layout.state(SUPERVISOR))  # with its time, by which Python knows what it has compiled
+        files = {name: text.encode() for name, text in setup.files().items()} | {SUPERVISOR: Path(supervisor.__file__).read_bytes()}
+        for name, content in files.items():
+            self._write(name, File(content))
+
+    def _write(self, name: str, file: File) -> None:
+        """In the node's own place. What leads out of there was put there by the node, and is not what it should be."""
+        try:
+            statefiles.write(str(self.layout.state("")), name, file)
+        except statefiles.LeadsElsewhere as error:
+            raise Reason(
+                "GUEST_PROVISION",
+                f"{name} of the node is not a file but leads elsewhere ({self.layout.state(name)})",
+                advice="It was put there from inside the node. Remove it, and start again.",
+            ) from error
 
     def _runc(self, facts: Mapping[str, Any]) -> Runc | None:
         """The runc that made the box, if that is still known and there."""
