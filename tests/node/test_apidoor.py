@@ -12,12 +12,13 @@ from minikube.kubernetes.healthz import WELL
 from minikube.node import apidoor
 
 BEGIN = """
-import socket, ssl, subprocess, sys, time
+import os, socket, ssl, subprocess, sys, time
 subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 directory, identity, place, question = sys.argv[1:]
-open("/proc/self/comm", "w").write("of-this-test")
+name = f"test-{os.getpid()}"  # others run beside it
+open("/proc/self/comm", "w").write(name)
 program = f"import sys; sys.path.insert(0, {directory!r}); import apidoor; apidoor.IDENTITY = {identity!r}"
-program += "; apidoor.API_SERVER = 'of-this-test'"
+program += f"; apidoor.API_SERVER = {name!r}"
 program += f"; sys.exit(apidoor.main('8443', {question!r}, {place!r}))"
 """
 DOOR = """

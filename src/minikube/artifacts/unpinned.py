@@ -66,8 +66,8 @@ def recorded(version: str, source: str = "") -> VersionSet | None:
     if source != RELEASE:
         wrapper = made_wrappers() / f"kubernetes-{version}"
         try:
-            companions = json.loads((wrapper / _COMPANIONS).read_bytes()) if is_current(wrapper) else None
-            return VersionSet(kubernetes=version, **companions)
+            if is_current(wrapper):
+                return VersionSet(kubernetes=version, **json.loads((wrapper / _COMPANIONS).read_bytes()))
         except (OSError, ValueError, TypeError):
             pass
     return None if source == MODULES else releasedversions.recorded(version, Store().root)
