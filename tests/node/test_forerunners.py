@@ -158,6 +158,17 @@ def test_the_kubelet_gets_the_manifests_of_what_runs_already_later(node: Node) -
     assert sorted(path.stem for path in node.held_back.iterdir()) == sorted(forerunners.STATIC)
 
 
+@pytest.mark.parametrize("setting", forerunners.LITTLE_CPU)
+def test_pods_that_run_leave_the_cpu_to_whoever_makes_the_others_and_get_it_back(node: Node, setting: str) -> None:
+    place = node.directory / "groups" / setting
+    place.parent.mkdir(parents=True)
+    place.write_text("2048")
+    node.answers(f"*run*) cat {place} >> {node.directory}/while; echo >> {node.directory}/while;;")
+    node.run(kept("etcd"), kept("kube-apiserver"), kept("coredns"))
+    assert (node.directory / "while").read_text().split() == ["2048", "2048", forerunners.LITTLE_CPU[setting]]
+    assert place.read_text() == "2048"
+
+
 def test_one_that_does_not_start_is_left_to_the_kubelet(node: Node) -> None:
     node.answers("*run*coredns*) exit 1;; *pods*uid-coredns*) echo half-a-pod;;")
     asked = node.run(kept("etcd"), kept("kube-apiserver"), kept("coredns"), kept("kube-proxy"))
