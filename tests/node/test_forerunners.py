@@ -163,7 +163,7 @@ def test_pods_that_run_leave_the_cpu_to_whoever_makes_the_others_and_get_it_back
     place = node.directory / "groups" / setting
     place.parent.mkdir(parents=True)
     place.write_text("2048")
-    node.answers(f"*run*) cat {place} >> {node.directory}/while; echo >> {node.directory}/while;;")
+    node.answers(f"*run*) echo $(cat {place}) >> {node.directory}/while;;")
     node.run(kept("etcd"), kept("kube-apiserver"), kept("coredns"))
     assert (node.directory / "while").read_text().split() == ["2048", "2048", forerunners.LITTLE_CPU[setting]]
     assert place.read_text() == "2048"
