@@ -148,11 +148,12 @@ class LittleCpu:
     """
 
     def __enter__(self) -> None:
-        self.before = {f"{GROUPS}/{path}": _read(f"{GROUPS}/{path}") for path in LITTLE_CPU}
-        _set_group({f"{GROUPS}/{path}": little for path, little in LITTLE_CPU.items() if self.before[f"{GROUPS}/{path}"]})
+        little = {f"{GROUPS}/{path}": value for path, value in LITTLE_CPU.items()}
+        self.before = {path: value for path in little if (value := _read(path))}  # of one version or the other
+        _set_group({path: little[path] for path in self.before})
 
     def __exit__(self, *_: object) -> None:
-        _set_group({path: value for path, value in self.before.items() if value})
+        _set_group(self.before)
 
 
 class Directory:
