@@ -48,11 +48,13 @@ REFUSALS = frozenset(
     | {f"artifacts/{name}.py" for name in ("buildtools", "catalogue", "provide", "unpinned")}
     | {f"profiles/{name}.py" for name in ("locks", "profile", "userconfig")}
     | {
+        "drivers/native/definition.py",
         "drivers/registry.py",
         "drivers/selection.py",
         "host/files.py",
         "host/rootrights.py",
         "kubernetes/extraconfig.py",
+        "kubernetes/hardening.py",
         "kubernetes/health.py",
     }
 )

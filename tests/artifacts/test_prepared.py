@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
+import struct
 from pathlib import Path
 
 import pytest
 
 from minikube.artifacts.oci import Entry, Image, image_ids, write_archive
-from minikube.artifacts.prepared import build_prepared_store, clone_store, private_containerd
+from minikube.artifacts.prepared import _disarm, build_prepared_store, private_containerd
+from minikube.artifacts.storeclone import clone_store
 from minikube.host.process import run
+from minikube.host.untrustedtree import Tree
 from minikube.output.reason import Reason
 
 SNAPSHOTS = "io.containerd.snapshotter.v1.overlayfs/snapshots"
@@ -36,8 +40,8 @@ def store(tmp_path: Path) -> Path:
 
 def clone(store: Path, place: Path) -> tuple[Path, Path]:
     """A node's store and the layers beside it."""
-    clone_store(store, place / "node", layers=place / "layers", seen_at=SEEN_AT)
-    return place / "node", place / "layers"
+    clone_store(store, Tree(place), "node/store", layers=place / "layers", seen_at=SEEN_AT)
+    return place / "node/store", place / "layers"
 
 
 def test_large_layers_are_shared_outside_the_nodes_store(store: Path, tmp_path: Path) -> None:
@@ -65,21 +69,21 @@ def test_links_modes_and_empty_directories_are_kept(store: Path, tmp_path: Path)
 
 
 def test_what_a_killed_clone_left_is_replaced(store: Path, tmp_path: Path) -> None:
-    (tmp_path / "node.unfinished/snapshots").mkdir(parents=True)
-    (tmp_path / "node.unfinished/rest").write_text("half")
+    (tmp_path / "node/store.unfinished/snapshots").mkdir(parents=True)
+    (tmp_path / "node/store.unfinished/rest").write_text("half")
     (tmp_path / "layers/9").mkdir(parents=True)
     node, layers = clone(store, tmp_path)
     assert not (node / "rest").exists()
     assert not (layers / "9").exists()
-    assert not (tmp_path / "node.unfinished").exists()
+    assert not (tmp_path / "node/store.unfinished").exists()
 
 
 def test_a_store_in_use_is_not_overwritten(store: Path, tmp_path: Path) -> None:
-    (tmp_path / "node").mkdir()
-    (tmp_path / "node/images").write_text("mine")
+    (tmp_path / "node/store").mkdir(parents=True)
+    (tmp_path / "node/store/images").write_text("mine")
     with pytest.raises(OSError, match="not empty"):
         clone(store, tmp_path)
-    assert (tmp_path / "node/images").read_text() == "mine"
+    assert (tmp_path / "node/store/images").read_text() == "mine"
 
 
 @pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="no second file system to clone to")
@@ -94,6 +98,25 @@ def test_another_file_system_gets_copies(store: Path) -> None:
         assert (layers / "1/bin/alias").readlink() == Path("tool")
     finally:
         shutil.rmtree(other)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="device files and capabilities are root's to give")
+def test_no_file_of_an_image_gives_a_user_of_the_host_rights(tmp_path: Path) -> None:
+    layer = tmp_path / SNAPSHOTS / "1" / "fs"
+    layer.mkdir(parents=True)
+    for name, mode in (("setuid", 0o4755), ("setgid", 0o2755), ("plain", 0o755), ("powerful", 0o755), ("low-ports", 0o755)):
+        (layer / name).write_bytes(b"program")
+        (layer / name).chmod(mode)
+    os.setxattr(layer / "powerful", "security.capability", struct.pack("<5I", 0x02000001, 1 << 21, 0, 0, 0))
+    os.setxattr(layer / "low-ports", "security.capability", struct.pack("<5I", 0x02000001, 1 << 10, 0, 0, 0))
+    (layer / "link").symlink_to("/etc/passwd")
+    os.mknod(layer / "disk", 0o660 | stat.S_IFBLK, os.makedev(8, 0))
+    os.mknod(layer / "removed", stat.S_IFCHR, os.makedev(0, 0))
+    _disarm(tmp_path)
+    assert {path.name for path in layer.iterdir()} == {"setuid", "setgid", "plain", "powerful", "low-ports", "link", "removed"}
+    assert {path.lstat().st_mode & 0o7777 for path in layer.iterdir() if stat.S_ISREG(path.lstat().st_mode)} <= {0o755, 0o644}
+    assert os.listxattr(layer / "powerful") == []
+    assert os.listxattr(layer / "low-ports") == ["security.capability"]
 
 
 @pytest.fixture
@@ -136,14 +159,14 @@ def test_a_clone_of_a_prepared_store_has_the_images(binaries: Path, archive: tup
     )
     _, layers = clone(tmp_path / "prepared", tmp_path)
 
-    table = listed(binaries, tmp_path / "node", "images", "list")
+    table = listed(binaries, tmp_path / "node/store", "images", "list")
     names = {line.split()[0]: line for line in table.splitlines()[1:]}
     assert names.keys() == {*image_ids(images), *image_ids(images).values()}
     assert all("io.cri-containerd.image=managed" in line for line in names.values())
     pinned = {name for name, line in names.items() if "io.cri-containerd.pinned=pinned" in line}
     assert pinned == {"registry.example/a:v1", image_ids(images)["registry.example/a:v1"]}
 
-    snapshots = listed(binaries, tmp_path / "node", "snapshots", "list").splitlines()[1:]
+    snapshots = listed(binaries, tmp_path / "node/store", "snapshots", "list").splitlines()[1:]
     assert len(snapshots) == 2  # the layer of both, and the second one of b
     extracted = list(layers.glob("*/usr/bin/tool"))
     assert [path.samefile(tool) for path in extracted] == [True]

@@ -83,7 +83,7 @@ def test_the_build_for_an_architecture_is_pulled(tmp_path: Path, pushed: tuple[s
     for blob in (tmp_path / "image" / "blobs" / "sha256").iterdir():
         assert hashlib.sha256(blob.read_bytes()).hexdigest() == blob.name
     write_layouts(tmp_path / "both.tar", [tmp_path / "image", tmp_path / "image"])
-    assert image_ids(tmp_path / "both.tar") == {"app:1": manifest.blobs[0]["digest"]}
+    assert image_ids(tmp_path / "both.tar") == {"app:1": manifest.content.config.digest}
 
 
 def test_by_digest(tmp_path: Path, pushed: tuple[str, dict[str, str]]) -> None:

@@ -13,19 +13,22 @@ from pathlib import Path
 import pytest
 from support.fileserver import FileServer, file_server, status
 from support.registryserver import INDEX, MANIFEST, Pusher, registry_server
+from support.signing import Signing
 
 from minikube.artifacts import endpoints, sources
 from minikube.artifacts.assembly import missing_components, node_image_recipe
 from minikube.artifacts.catalogue import CRI_DOCKERD, CRI_O, DEFAULT
+from minikube.artifacts.endpoints import KUBERNETES_SIGNER
 from minikube.artifacts.gocomponents import goarch
 from minikube.artifacts.oci import Entry, Image, write_archive
 from minikube.artifacts.origin import Origin, chosen_repository
 from minikube.artifacts.pins import Pins
 from minikube.artifacts.release import Releases
+from minikube.artifacts.sigstore import Roots
 from minikube.artifacts.sources import Sourcing
 from minikube.artifacts.store import Recipe, Store
 from minikube.artifacts.web import Patience, Web
-from minikube.output.progress import silent
+from minikube.output.progress import Progress, silent
 from minikube.output.reason import Reason
 
 KUBELET = f"/{DEFAULT.kubernetes}/bin/linux/{goarch()}/kubelet"
@@ -62,9 +65,14 @@ def pack(archive: Path, directory: str, *names: str) -> None:
             packed.addfile(member, io.BytesIO(name.encode()))
 
 
-def releases(tmp_path: Path, mirror: str) -> Releases:
+def sign(mirror: FileServer, signing: Signing, content: bytes, account: str = KUBERNETES_SIGNER.account) -> None:
+    for suffix, text in zip((".sig", ".cert"), signing.sign(content, account=account), strict=True):
+        (mirror.directory / f"{KUBELET}{suffix}".lstrip("/")).write_bytes(text)
+
+
+def releases(tmp_path: Path, mirror: str, roots: Roots | None = None) -> Releases:
     web = Web(environment={}, certificates=tmp_path, patience=Patience(connect=2, idle=5, attempts=2, pause=0.01))
-    return Releases(DEFAULT, Store(tmp_path / "store"), Origin(binary_mirror=mirror), node_image_recipe(), web=web)
+    return Releases(DEFAULT, Store(tmp_path / "store"), Origin(binary_mirror=mirror), node_image_recipe(), web=web, roots=roots)
 
 
 def need(recipe: Recipe, name: str) -> Recipe:
@@ -80,7 +88,43 @@ class TestBinaries:
         program = kubelet(releases(tmp_path, mirror.url))
         assert program.read_bytes() == b"#!kubelet"
         assert program.stat().st_mode & 0o777 == 0o755
-        assert [path for path, _ in mirror.requests] == [f"{KUBELET}.sha512", f"{KUBELET}.sha256", KUBELET]
+        asked = [f"{KUBELET}.sha512", f"{KUBELET}.sha256", KUBELET, f"{KUBELET}.sig", f"{KUBELET}.cert"]
+        assert [path for path, _ in mirror.requests] == asked
+
+    def test_a_signature_of_the_project_is_checked_and_told(self, tmp_path: Path, mirror: FileServer) -> None:
+        signing = Signing()
+        sign(mirror, signing, b"#!kubelet")
+        made, shown = releases(tmp_path, mirror.url, signing.roots), io.StringIO()
+        made.store.provide(need(made.recipes.node_binaries, "kubelet"), Progress(shown))
+        assert (
+            f"kubelet {DEFAULT.kubernetes} is signed by krel-staging@k8s-releng-prod.iam.gserviceaccount.com: sha256:" in shown.getvalue()
+        )
+
+    @pytest.mark.parametrize("how", ["another file", "another account", "another authority"])
+    def test_a_signature_that_is_not_right_refuses_the_file(self, tmp_path: Path, mirror: FileServer, how: str) -> None:
+        """The server's own checksums are right: whoever owns the server can make those."""
+        signing = Signing()
+        account = "mallory@example.test" if how == "another account" else KUBERNETES_SIGNER.account
+        sign(mirror, Signing() if how == "another authority" else signing, b"#!other" if how == "another file" else b"#!kubelet", account)
+        with pytest.raises(Reason, match="is not what krel-staging") as caught:
+            kubelet(releases(tmp_path, mirror.url, signing.roots))
+        assert caught.value.id == "INET_BAD_SIGNATURE"
+        assert not list((tmp_path / "store").glob("entries/*"))
+        assert Pins(tmp_path / "store").all() == {}, "what is refused is not trusted later"
+
+    def test_what_is_trusted_on_first_use_is_told_once(self, tmp_path: Path, mirror: FileServer) -> None:
+        made, shown, events = releases(tmp_path, mirror.url), io.StringIO(), list[str]()
+        recipe = need(made.recipes.node_binaries, "kubelet")
+        made.store.provide(recipe, Progress(shown, on_say=events.append))
+        (made.store.path(recipe) / "kubelet").unlink()
+        made.store.provide(recipe, Progress(shown, on_say=events.append))
+        digest = f"sha256:{hashlib.sha256(b'#!kubelet').hexdigest()}"
+        sentence = (
+            f"kubelet {DEFAULT.kubernetes} has no signature there: it is trusted on first use as {digest[:23]}… (minikube cache pins)"
+        )
+        assert events.count(sentence) == 1
+        assert shown.getvalue().count(sentence) == 1
+        assert Pins(tmp_path / "store").all() == {f"{KUBELET[1:]} sha256": digest}
 
     def test_only_what_is_wanted_comes_out_of_an_archive(self, tmp_path: Path, mirror: FileServer) -> None:
         made = releases(tmp_path, mirror.url)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.fileserver import FileServer, file_server
+from support.tinyprogram import saying
 
 from minikube.artifacts import releasedversions, sources, unpinned, versionrecords, wrappermaking
 from minikube.artifacts.catalogue import DEFAULT
@@ -99,6 +100,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @needs_go
 def test_a_minor_version_becomes_its_newest_release_and_is_pinned_with_what_its_kubeadm_asks_for(source: Path, tmp_path: Path) -> None:
     assert unpinned.resolve_version("1.35", MODULES, silent()) == "v1.35.4"
+    assert unpinned.resolve_version("v1.34.0-rc.1", MODULES, silent()) == "v1.34.0-rc.1"  # and not the newest of v1.34
     versions = unpinned.version_set("v1.35.4", MODULES, silent())
     # etcd 3.6.6 and CoreDNS 1.13.1 have no pins here: the next newer that have.
     assert (versions.kubernetes, versions.etcd, versions.coredns, versions.pause) == ("v1.35.4", "v3.6.8", "v1.14.2", "3.10.1")
@@ -142,6 +144,9 @@ registry.k8s.io/etcd:3.5.15-0
 """
 
 
+COMPANIONS = '{"etcd": "v3.5.9", "coredns": "v1.10.1", "pause": "3.9"}'
+
+
 def offer(directory: Path, version: str, kubeadm: bytes) -> None:
     """kubeadm with its checksum, and a checksum of the kubelet, as official releases have them."""
     place = directory / version / "bin/linux" / goarch()
@@ -156,7 +161,7 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServ
     """Official releases with v1.28.15, whose kubeadm knows nothing but what goes with it."""
     monkeypatch.setenv("MINIKUBE_STORE", str(tmp_path / "store"))
     monkeypatch.setenv("GOPROXY", "off")
-    offer(tmp_path / "mirror", "v1.28.15", f"#!/bin/sh\n[ \"$1 $2 $3\" = 'config images list' ] && echo '{ASKED}'\n".encode())
+    offer(tmp_path / "mirror", "v1.28.15", saying(ASKED))
     (tmp_path / "mirror" / "stable-1.28.txt").write_text("v1.28.15")
     with file_server(tmp_path / "mirror") as files:
         yield files
@@ -203,17 +208,17 @@ def test_what_was_found_out_goes_with_a_bundle(mirror: FileServer, tmp_path: Pat
     wrapper = tmp_path / "store" / "wrappers" / "kubernetes-v1.35.4"
     wrapper.mkdir(parents=True)
     for name in ("go.mod", "go.sum", "main.go", "companions.json"):
-        (wrapper / name).write_text(f"module {OWN}/kubernetes" if name == "go.mod" else name)
+        (wrapper / name).write_text({"go.mod": f"module {OWN}/kubernetes", "companions.json": COMPANIONS}.get(name, name))
     records = {**versionrecords.collect("v1.28.15", Store()), **versionrecords.collect("v1.35.4", Store())}
     assert len(records) == 5
-    assert all(map(versionrecords.is_name, records))
+    assert all(versionrecords.is_record(name, text) for name, text in records.items())
     assert versionrecords.collect(DEFAULT.kubernetes, Store()) == {}
     elsewhere = Store(tmp_path / "elsewhere")
     own = elsewhere.root / "versions" / "kubernetes-v1.28.15.json"
     versionrecords.keep({place: text for place, text in records.items() if place.startswith("wrappers")}, elsewhere)
     assert (elsewhere.root / "wrappers/kubernetes-v1.35.4/go.sum").read_text() == "go.sum"
     own.parent.mkdir()
-    own.write_text('{"etcd": "v3.5.9", "coredns": "v1.10.1", "pause": "3.9"}')
+    own.write_text(COMPANIONS)
     versionrecords.keep(records, elsewhere)
     assert releasedversions.recorded("v1.28.15", elsewhere.root) == versions._replace(etcd="v3.5.9")  # its own stands
 
@@ -223,7 +228,7 @@ def test_a_wrapper_of_an_older_minikube_is_made_anew(tmp_path: Path, monkeypatch
     monkeypatch.setenv("MINIKUBE_STORE", str(tmp_path))
     wrapper = tmp_path / "wrappers/kubernetes-v1.35.4"
     wrapper.mkdir(parents=True)
-    companions = {name: value for name, value in DEFAULT._asdict().items() if name != "kubernetes"}
+    companions = {name: DEFAULT._asdict()[name] for name in ("etcd", "coredns", "pause")}
     (wrapper / "companions.json").write_text(json.dumps(companions))
     (wrapper / "go.mod").write_text("module minikube.local/kubernetes\n")
     assert unpinned.recorded("v1.35.4", sources.MODULES) is None
@@ -235,7 +240,7 @@ def test_a_wrapper_of_an_older_minikube_is_made_anew(tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("name", ["wrappers/../x", "wrappers/kubernetes-v1.2.3/x.go", "versions/kubernetes-v1.2.3.json/x", "pins.json"])
 def test_records_go_nowhere_else(name: str) -> None:
-    assert not versionrecords.is_name(name)
+    assert not versionrecords.is_record(name, COMPANIONS)
 
 
 def test_pinned_versions_ask_nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

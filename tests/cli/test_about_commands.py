@@ -90,7 +90,7 @@ def test_licenses(minikube: Program, tmp_path: Path) -> None:
     (module / "main.go").write_text("package main")
     done = minikube("license", "-d", "here", MINIKUBE_STORE=str(store))
     assert done.returncode == 0, done.stderr
-    here = minikube.home.parent / "here"
+    here = minikube.home.parent / "here/licenses"
     assert (here / f"{name}@{version}/LICENSE").read_text() == "do what you want"
     assert not (here / f"{name}@{version}/main.go").exists()
     assert "Apache License" in (here / "minikube/LICENSE").read_text()

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.packageindex import tampered_index
 
 from minikube import __version__
 
@@ -19,7 +20,7 @@ def clone(tmp_path: Path) -> Path:
     """A clone below a path with spaces, without its history."""
     place = tmp_path / "a clone"
     place.mkdir()
-    for name in ("minikube", "pyproject.toml"):
+    for name in ("minikube", "requirements.lock"):
         shutil.copy(ROOT / name, place)
     shutil.copytree(ROOT / "src", place / "src", ignore=shutil.ignore_patterns("__pycache__", "wrappers"))
     return place
@@ -59,7 +60,9 @@ def test_an_unwritable_store_is_a_sentence(clone: Path, tmp_path: Path) -> None:
 
 def test_links_working_directories_and_being_called_kubectl(clone: Path, tmp_path: Path) -> None:
     ready = tmp_path / "the store"
-    sum_ = subprocess.run(["cksum"], stdin=(clone / "pyproject.toml").open(), capture_output=True, text=True, check=True).stdout.split()[0]
+    sum_ = subprocess.run(["cksum"], stdin=(clone / "requirements.lock").open(), capture_output=True, text=True, check=True).stdout.split()[
+        0
+    ]
     python = ready / f"venv-{sum_}" / "bin" / "python"
     python.parent.mkdir(parents=True)
     import sys
@@ -76,6 +79,16 @@ def test_links_working_directories_and_being_called_kubectl(clone: Path, tmp_pat
     done = run(tmp_path / "bin" / "kubectl", "get", "pods", "--context=elsewhere", cwd=tmp_path)
     assert done.returncode == 85
     assert '"elsewhere" not found' in done.stdout
+
+
+def test_an_index_with_another_file_is_refused_by_name(clone: Path, tmp_path: Path) -> None:
+    with tampered_index(tmp_path / "index", clone / "requirements.lock") as url:
+        done = run(clone / "minikube", "version", cwd=tmp_path, PIP_INDEX_URL=url, PIP_NO_CACHE_DIR="1", PIP_CONFIG_FILE="/dev/null")
+    assert done.returncode == 40, done.stderr
+    assert "X The package index offers another file for cffi==" in done.stderr
+    assert "Nothing was installed." in done.stderr
+    assert "s3cret" not in done.stderr
+    assert not [path.name for path in (tmp_path / "the store").iterdir() if "venv-" in path.name]
 
 
 @pytest.mark.build

@@ -111,3 +111,79 @@ def test_details_on_stderr(minikube: Program) -> None:
     assert "error: DRV_UNSUPPORTED" in minikube("start", "--driver=nonsense", "--alsologtostderr", "-v=8").stderr
     assert "error: DRV_UNSUPPORTED" in minikube("start", "--driver=nonsense", MINIKUBE_ALSOLOGTOSTDERR="true").stderr
     assert "error: DRV_UNSUPPORTED" not in minikube("start", "--driver=nonsense").stderr
+
+
+def args(minikube: Program) -> list[str]:
+    return [row["data"]["args"] for row in rows(minikube)]
+
+
+def test_the_audit_log_has_no_secrets(minikube: Program) -> None:
+    minikube("start", "--driver=nonsense", "--docker-env=API_KEY=s3cret", "--extra-config", "apiserver.admin-token=s3cret")
+    minikube("start", "--driver=nonsense", "--registry-mirror=https://me:s3cret@mirror.test", "--docker-env", "X=s3cret")
+    minikube("ssh", "-p", "demo", "--", "echo", "s3cret", "password")
+    minikube("ssh", "echo s3cret")
+    minikube("kubectl", "--", "create", "secret", "generic", "x", "--from-literal=password=s3cret")
+    assert "s3cret" not in (minikube.home / "logs/audit.json").read_text()
+    assert "s3cret" not in (minikube.home / "logs/lastStart.txt").read_text()
+    assert args(minikube) == [
+        "--driver=nonsense --docker-env=API_KEY=xxxxx --extra-config apiserver.admin-token=xxxxx",
+        "--driver=nonsense --registry-mirror=https://xxxxx@mirror.test --docker-env X=xxxxx",
+        "-p demo -- echo ...",
+        "-- echo ...",
+        "-- create ...",
+    ]
+    assert "create ..." in minikube("logs", "--audit").stdout
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["made by an older version", "new"])
+def test_logs_are_for_their_owner_alone(minikube: Program, before: bool) -> None:
+    logs = minikube.home / "logs"
+    if before:
+        logs.mkdir(parents=True)
+        logs.chmod(0o755)
+        for name in ("audit.json", "lastStart.txt"):
+            (logs / name).write_text("")
+            (logs / name).chmod(0o644)
+    minikube("start", "--driver=nonsense")
+    assert {path.name: path.stat().st_mode & 0o777 for path in (logs, *logs.iterdir())} == {
+        "logs": 0o700,
+        "audit.json": 0o600,
+        "lastStart.txt": 0o600,
+    }
+
+
+def test_a_shortened_audit_log_is_for_its_owner_alone(minikube: Program) -> None:
+    minikube("config", "set", "MaxAuditEntries", "1")
+    minikube("config", "get", "x" * 500)
+    assert len(rows(minikube)) == 1
+    assert (minikube.home / "logs/audit.json").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "second name"])
+def test_logs_are_not_written_through_links_and_pipes(minikube: Program, tmp_path: Path, kind: str) -> None:
+    if kind == "second name" and os.geteuid() != 0:
+        pytest.skip("who is not root writes to own files only")
+    victim = tmp_path / "victim"
+    victim.write_text("as it was")
+    (minikube.home / "logs").mkdir(parents=True)
+    for name in ("audit.json", "lastStart.txt"):
+        place = minikube.home / "logs" / name
+        if kind == "link":
+            place.symlink_to(victim)
+        elif kind == "second name":
+            place.hardlink_to(victim)
+        else:
+            os.mkfifo(place)
+    minikube("config", "set", "memory", "4g")
+    minikube("start", "--driver=nonsense")
+    assert victim.read_text() == "as it was"
+
+
+def test_terminal_escapes_in_a_log_are_shown(minikube: Program, tmp_path: Path) -> None:
+    file = minikube.home / "logs/lastStart.txt"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"node: \x1b]0;owned\x07 \xc2\x9b2J \x9b\n")
+    shown = minikube("logs", "--last-start-only").stdout
+    minikube("logs", "--last-start-only", f"--file={tmp_path}/logs.txt")
+    assert "node: \\u001b]0;owned\\u0007 \\u009b2J \ufffd\n" in shown
+    assert (tmp_path / "logs.txt").read_text() == shown

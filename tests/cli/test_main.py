@@ -46,6 +46,30 @@ def test_unknown_words(minikube: Program) -> None:
     assert done.stderr == "Error: unknown flag: --dryrun\n\nDid you mean this?\n\t--dry-run\n\nSee 'minikube start --help' for usage.\n"
 
 
+def test_a_version_flag_leads_to_the_command(minikube: Program) -> None:
+    done = minikube("--version")
+    assert (done.returncode, done.stdout) == (14, "")
+    assert "Did you mean this?\n\tminikube version\n" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["version"], ["options"], ["version", "-o", "json"]])
+def test_output_that_cannot_be_written_is_an_error_without_a_traceback(minikube: Program, words: list[str]) -> None:
+    command = [sys.executable, "-s", "-E", str(PROGRAM), *words]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, env=minikube.environment, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 30
+    assert done.stderr.strip() == "X Exiting due to HOST_PATH_STAT: standard output cannot be written: No space left on device"
+
+
+@pytest.mark.parametrize(("closed", "code"), [(">&-", 0), (">&- 2>&-", 0), ("<&- >&- 2>&-", 0)])
+def test_closed_streams_are_no_error(minikube: Program, closed: str, code: int) -> None:
+    command = f'exec "$0" -s -E "$1" version {closed}'
+    done = subprocess.run(
+        ["/bin/sh", "-c", command, sys.executable, str(PROGRAM)], env=minikube.environment, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (code, b"", b"")
+
+
 def test_help_of_every_command_names_every_flag(minikube: Program, capsys: pytest.CaptureFixture[str]) -> None:
     from minikube.cli.main import main
 

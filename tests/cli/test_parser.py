@@ -74,7 +74,7 @@ def test_every_start_flag_has_upstreams_default_and_parses(entry: str) -> None:
 
 
 def test_no_start_flag_is_missing_from_the_reference() -> None:
-    ours = {"bundle", "bundle-verify", "source", "timing", "user-namespace"}
+    ours = {"bundle", "bundle-verify", "hardened", "host-access", "local-access", "source", "timing", "user-namespace"}
     assert {flag.name for flag in START_FLAGS} - {entry.partition("=")[0] for entry in START} == ours
 
 

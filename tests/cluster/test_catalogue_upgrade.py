@@ -1,4 +1,4 @@
-"""After an upgrade of the catalogue, the next start takes the new components, also for a cluster that runs."""
+"""After an upgrade of the catalogue, the next start takes the new components, also for a cluster that runs; so it does an authority."""
 
 from __future__ import annotations
 
@@ -21,6 +21,15 @@ PARTS = Components(
     runc=STORE / "runc-v1-0123/content/runc",
     kubectl=STORE / "kubernetes-v1-0123/content/kubectl",
 )
+
+
+@pytest.fixture(autouse=True)
+def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path))
+    file = tmp_path / ".minikube/profiles/minikube/ca.crt"
+    file.parent.mkdir(parents=True)
+    file.write_text("one")
+    return file
 
 
 class Gateway:
@@ -48,6 +57,12 @@ def fingerprint(components: Components) -> str:
 )
 def test_a_newer_component_does_not_fit_a_running_node(newer: Components) -> None:
     assert fingerprint(newer) != fingerprint(PARTS)
+
+
+def test_another_authority_does_not_fit_a_running_node(authority: Path) -> None:
+    before = fingerprint(PARTS)
+    authority.write_text("another")
+    assert fingerprint(PARTS) != before
 
 
 def test_the_same_components_in_another_store_do() -> None:

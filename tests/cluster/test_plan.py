@@ -44,6 +44,11 @@ def test_the_defaults_make_a_native_cluster_of_the_newest_version() -> None:
     ("given", "id", "code"),
     [
         ({"nodes": 2}, "DRV_UNSUPPORTED_MULTINODE", 51),
+        ({"nodes": -1}, "MK_USAGE", 14),
+        ({"nodes": 0}, "MK_USAGE", 14),
+        ({"addons": ["nosuch"]}, "MK_ADDON_ENABLE", 10),
+        ({"addons": ["ingress"]}, "MK_UNIMPLEMENTED", 16),
+        ({"cni": "false"}, "MK_USAGE", 14),
         ({"ha": True}, "DRV_UNSUPPORTED_MULTINODE", 51),
         ({"container_runtime": "docker"}, "MK_UNIMPLEMENTED", 16),
         ({"container_runtime": "fantasy"}, "MK_USAGE", 14),
@@ -56,6 +61,7 @@ def test_the_defaults_make_a_native_cluster_of_the_newest_version() -> None:
         ({"memory": "12"}, "RSRC_INSUFFICIENT_REQ_MEMORY", 23),
         ({"cpus": "0"}, "RSRC_INSUFFICIENT_CORES", 29),
         ({"wait": ["everything"]}, "MK_USAGE", 14),
+        ({"hardened": True, "extra_config": ["apiserver.oidc-client-id=x"]}, "MK_USAGE", 14),
     ],
 )
 def test_what_cannot_work_is_refused_with_upstreams_codes(given: dict[str, Any], id: str, code: int) -> None:
@@ -70,6 +76,21 @@ def test_an_existing_cluster_keeps_what_the_user_does_not_change() -> None:
     assert after.Memory == 2500
     assert after.KubernetesConfig.KubernetesVersion == "v1.36.4"
     assert [option.Key for option in after.KubernetesConfig.ExtraOptions] == ["max-pods"]
+
+
+def test_a_hardened_cluster_stays_so_until_it_is_switched_off_and_keeps_its_key() -> None:
+    assert not planned().SecretsKey
+    hardened = planned(hardened=True)
+    assert (hardened.Hardened, hardened.SecretsKey) == (True, True)
+    assert planned(hardened, cpus="2").Hardened
+    softened = planned(hardened, hardened=False)
+    assert (softened.Hardened, softened.SecretsKey) == (False, True)
+    assert planned(planned(), hardened=True).Hardened
+
+
+def test_hardening_is_also_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINIKUBE_HARDENED", "true")
+    assert planned().Hardened
 
 
 def test_a_downgrade_is_refused() -> None:

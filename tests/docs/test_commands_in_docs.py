@@ -100,7 +100,9 @@ def test_commands_are_understood_and_built(page: Path) -> None:
 
 @pytest.mark.parametrize("page", ALONE, ids=name)
 def test_commands_without_a_cluster(page: Path, tmp_path: Path) -> None:
-    sum_ = subprocess.run(["cksum"], stdin=(CLONE / "pyproject.toml").open(), capture_output=True, text=True, check=True).stdout.split()[0]
+    sum_ = subprocess.run(["cksum"], stdin=(CLONE / "requirements.lock").open(), capture_output=True, text=True, check=True).stdout.split()[
+        0
+    ]
     python = tmp_path / "store" / f"venv-{sum_}" / "bin" / "python"  # the Python of these tests, where the launcher looks for its own
     python.parent.mkdir(parents=True)
     python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from support import host, manifests
+from support import host, manifests, servicetokens
 from support.minikube import Answer, Minikube, Place, temporary_place
 from support.nodeimage import fresh_name, provide_node_image
 from support.testimages import build_test_images
@@ -96,6 +97,7 @@ class Restart(NamedTuple):
     profiles: Answer
     traces: dict[str, list[str]]
     kubeconfig: str
+    expired_tokens: list[str]
     start: Answer
     started_before_the_kubelet: str
     first_containers: dict[str, Any]
@@ -129,11 +131,28 @@ def restart(volume: Cluster, node_image: Path) -> Restart:
         profiles=cluster.place.run("profile", "list", "-o", "json"),
         traces=host.traces(cluster, node_image),
         kubeconfig=cluster.place.kubeconfig.read_text(),
+        expired_tokens=let_tokens_expire(cluster),
         start=cluster.run("start", "-o", "json", timeout=300),
         started_before_the_kubelet=cluster.ssh("cat /var/log/minikube/forerunners.log"),
         first_containers=json.loads(cluster.ssh("crictl ps -o json --label io.kubernetes.pod.namespace=kube-system")),
         identity_after=identity(cluster),
     )
+
+
+def let_tokens_expire(cluster: Minikube) -> list[str]:
+    """As if the cluster had been stopped for two hours; the names of the pods whose tokens have expired."""
+    kept = cluster.place.home / "machines" / cluster.profile / "state/var/lib/minikube/forerunners.json"
+    found, expired = json.loads(kept.read_bytes()), []
+    for pod in found["pods"]:
+        for volume in pod["volumes"]:
+            header, _, signature = volume["files"]["token"][1].split(".")
+            claims = servicetokens.unchecked_claims(volume["files"]["token"][1])
+            claims |= {name: claims[name] - 7200 for name in ("iat", "nbf", "exp")}
+            volume["files"]["token"][1] = f"{header}.{servicetokens.encoded(json.dumps(claims).encode())}.{signature}"
+            if claims["exp"] < time.time():
+                expired.append(pod["name"])
+    kept.write_text(json.dumps(found))
+    return expired
 
 
 @pytest.fixture(scope="session")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from pathlib import Path
 
 import pytest
 import yaml
-from support.minikube import Place
+from support.minikube import Place, read_until
 from support.terminal import Terminal
 
 from e2e.conftest import ELSEWHERE, Cluster, Restart
@@ -112,6 +113,24 @@ def test_logs_of_the_control_plane_and_the_node(cluster: Cluster, tmp_path: Path
     assert "==> kubelet <==" in file.read_text()
 
 
+def test_terminal_escapes_of_the_node_are_shown_not_obeyed(cluster: Cluster, tmp_path: Path) -> None:
+    line = r"hostile \033]0;owned\007 \233\033[2J\342\200\256"
+    cluster.ssh(f"sudo sh -c \"printf '{line}\\n' >>/var/log/minikube/kubelet.log\"")
+    file = tmp_path / "logs.txt"
+    cluster.ok("logs", "--length=200", "--file", str(file))
+    for text in (cluster.ok("logs", "--length=200"), file.read_text()):
+        assert r"hostile \u001b]0;owned\u0007" in text
+        assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(text)
+    follower = cluster.begin("logs", "--follow", "--length=200")
+    try:
+        shown = read_until(follower, "hostile", seconds=20)
+        assert r"\u001b]0;owned\u0007" in shown
+        assert not {"\x1b", "\x07"} & set(shown)
+    finally:
+        follower.send_signal(signal.SIGINT)
+        follower.wait(20)
+
+
 def test_profiles_are_listed(cluster: Cluster) -> None:
     def rows(*flags: str) -> dict[str, dict[str, object]]:
         return {row["Name"]: row for row in cluster.place.run("profile", "list", "-o", "json", *flags).json()["valid"]}
@@ -154,8 +173,10 @@ def test_kubectl_is_kubectl(cluster: Cluster) -> None:
 def test_versions_of_the_components(cluster: Cluster) -> None:
     versions = json.loads(cluster.ok("version", "--components", "-o", "json"))
     assert versions["minikubeVersion"].startswith("v")
-    for name in ("containerd", "crictl", "runc"):
+    for name in ("containerd", "crictl", "crun", "ctr", "kubelet", "runc"):
         assert re.search(r"\d+\.\d+", versions[name]), versions
+    # Upstream's word for what a node does not have.
+    assert {versions[name] for name in ("buildctl", "cri-dockerd", "crio", "docker", "dockerd", "podman")} == {"error"}
 
 
 def test_other_contexts_are_left_alone(cluster: Cluster, restart: Restart, pair: Pair) -> None:

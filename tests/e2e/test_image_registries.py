@@ -70,7 +70,9 @@ def town(node_image: Path) -> Iterator[Town]:
         stack.enter_context(registry_server(directory / "refused", host=REFUSED, enter=enter))
         made = Town(Minikube(host, fresh_name()), directory)
         stack.callback(host.run, "delete", "--all", "--purge", timeout=180)
-        made.cluster.start(f"--insecure-registry={GUARDED}")
+        # The port of an insecure registry is opened by itself, others of the host are not.
+        ports = ",".join(name.rpartition(":")[2] for name in (SECURED, REFUSED))
+        made.cluster.start(f"--insecure-registry={GUARDED}", f"--host-access={ports}")
         (directory / "large").write_bytes(bytes(range(256)) * 4096 * MEGABYTES)
         base = (Entry("large", source=directory / "large"),)
         write_archive(directory / "app.tar", [Image("docker.io/library/app:1", (base, (Entry("word", content=b"first"),)))])

@@ -13,13 +13,15 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support.brokenprogram import without_verb
+from support.brokenprogram import instead_of, without_verb
+from support.hostileregistry import Answer, digest_of, hostile_registry, layer
 from support.minikube import Minikube, Place
 from support.podman import make_podman, podman
 
 from e2e.conftest import Cluster
-from minikube.artifacts.imagearchive import opened
+from minikube.artifacts.imagearchive import machine_architecture, opened
 from minikube.artifacts.oci import Entry, Image, write_archive
+from minikube.artifacts.ocidocuments import MANIFEST
 
 BASE, APP = "docker.io/library/image-test-base:1", "docker.io/library/image-test-app:1"
 MEGABYTES = 48
@@ -172,6 +174,29 @@ def test_an_archive_with_a_wrong_layer_is_refused(cluster: Cluster, tmp_path: Pa
     answer = cluster.run("image", "load", str(archive))
     assert answer.code == 80
     assert "docker.io/library/image-test-small:1" not in tags(cluster)
+
+
+def test_a_registry_that_lies_about_digests(cluster: Cluster, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    with hostile_registry() as registry:
+        registry.otherwise = lambda _path, _headers: Answer(b"content", MANIFEST)
+        hostile = layer(b"content", digest=f"{outside}/x:y")
+        registry.manifest(registry.image([hostile], [digest_of(b"content")], architecture=machine_architecture()))
+        answer = cluster.run("image", "load", "--remote", f"{registry.host}/app:1")
+    assert (answer.code, "is not a digest" in answer.stderr) == (80, True), answer
+    assert list(outside.iterdir()) == []
+
+
+def test_a_node_that_lies_about_images(cluster: Cluster, loaded: dict[str, str], tmp_path: Path) -> None:
+    for listing in ("[]", "nonsense", '{"images": [{"id": 7}]}'):
+        with instead_of(cluster, "crictl", "images", f"echo '{listing}'"):
+            answer = cluster.run("image", "ls")
+        assert (answer.code, "does not list its images" in answer.stderr) == (80, True), answer
+    with instead_of(cluster, "ctr", "export", "exec cat /dev/zero"):
+        answer = cluster.run("image", "save", APP, str(tmp_path / "saved.tar"))
+    assert (answer.code, "the node sends more than" in answer.stderr) == (80, True), answer
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_cache(cluster: Cluster, tmp_path: Path) -> None:

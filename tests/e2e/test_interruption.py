@@ -74,6 +74,7 @@ def test_ctrl_c_ends_start_with_one_line(minikube: Minikube, node_image: Path) -
     assert "Traceback" not in out + err
     assert len(err.split("\n\n")[-1].strip().splitlines()) == 1, err
     assert "Interrupted" in err
+    assert f'The files of "{minikube.profile}" are kept' in err
     assert_deleted(minikube, node_image)
 
 

@@ -11,19 +11,20 @@ from pathlib import Path
 
 import pytest
 from support import manifests
-from support.attacker import SCRIPT, Prey, attacker, script
+from support.attacker import ORDINARY_SCRIPT, SCRIPT, Prey, attacker, ordinary, script
 from support.minikube import CLONE, Minikube
 from support.waiting import eventually
 
 from e2e.conftest import Cluster, not_ready
 from e2e.pair import Pair
 from e2e.test_limits import memory_limit
+from minikube.drivers.native import sysctlguard
 from minikube.kubernetes import hostusers
 
-WAYS = [line.split()[1] for line in SCRIPT.splitlines() if line.startswith("try ")]
+WAYS = [line.split()[1] for line in (SCRIPT + ORDINARY_SCRIPT).splitlines() if line.startswith("try ")]
 CONTROLS = [way for way in WAYS if way.startswith("control-")]
 # Without a user namespace for the whole node, root in it is the kernel's root: docs/security.md, "Without a user namespace".
-OPEN = {"core-pattern", "tracing"}
+OPEN = {"tracing"} | (set() if sysctlguard.is_possible() else {"core-pattern", "setting-by-volume", "setting-of-container"})
 GENEROUS = 120
 
 
@@ -41,19 +42,26 @@ def attack() -> Iterator[Callable[[Minikube, Minikube], dict[str, str]]]:
     canary = Path.home() / f".minikube-canary-{mark}"
     canary.write_text("of the host")
     process = subprocess.Popen(["sleep", f"36{int(mark, 16) % 10**6:06}"])
+    services: list[socket.socket] = []
 
     def run(minikube: Minikube, other: Minikube) -> dict[str, str]:
-        prey = Prey(canary.name, str(process.args[1]), server.getsockname()[1], other.ok("ip").strip())  # type: ignore[index]
-        minikube.apply(attacker("attacker"))
-        minikube.kubectl("wait", "--for=condition=Ready", "pod/attacker", "--timeout=60s")
-        lines = minikube.kubectl("exec", "-i", "attacker", "--", "sh", input=script(prey), timeout=GENEROUS).splitlines()
-        minikube.kubectl("delete", "pod/attacker", "--wait=false")
+        gateway = minikube.ok("ip").strip().rpartition(".")[0] + ".1"
+        services.append(socket.create_server((gateway, 0)))
+        service = f"{gateway} {services[-1].getsockname()[1]}"
+        prey = Prey(canary.name, str(process.args[1]), server.getsockname()[1], service, other.ok("ip").strip())  # type: ignore[index]
+        minikube.apply(attacker("attacker"), ordinary("ordinary"))
+        minikube.kubectl("wait", "--for=condition=Ready", "pod/attacker", "pod/ordinary", "--timeout=60s")
+        lines = minikube.kubectl("exec", "-i", "ordinary", "--", "sh", input=script(prey, ORDINARY_SCRIPT), timeout=GENEROUS).splitlines()
+        lines += minikube.kubectl("exec", "-i", "attacker", "--", "sh", input=script(prey), timeout=GENEROUS).splitlines()
+        minikube.kubectl("delete", "pod/attacker", "pod/ordinary", "--wait=false")
         return dict(line.split(maxsplit=1) for line in lines)
 
     try:
         with socket.create_server(("127.0.0.1", 0)) as server:
             yield run
     finally:
+        for service in services:
+            service.close()
         process.kill()
         process.wait()
         canary.unlink()
@@ -99,6 +107,18 @@ def test_limits_hold_also_when_the_node_lifts_its_own(plain: Minikube, plain_out
 
 def test_a_node_in_a_user_namespace_cannot_lift_even_its_own_limits(cluster: Cluster, outcome: dict[str, str]) -> None:
     assert outcome["limit"] == str(memory_limit(cluster))
+
+
+def test_pods_have_ipc_settings_of_their_own_in_both_kinds_of_node(cluster: Cluster, plain: Minikube) -> None:
+    """The node's, and those of other pods, stay as they are."""
+    for minikube in (cluster, plain):
+        pod = manifests.pod("shm", "cat /proc/sys/kernel/shm_rmid_forced", restart="Never")
+        pod["spec"]["securityContext"] = {"sysctls": [{"name": "kernel.shm_rmid_forced", "value": "1"}]}
+        minikube.apply(pod)
+        minikube.kubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/shm", "--timeout=60s")
+        assert minikube.kubectl("logs", "shm").strip() == "1"
+        assert minikube.ssh("cat /proc/sys/kernel/shm_rmid_forced").strip() == "0"
+        minikube.kubectl("delete", "pod", "shm", "--wait=false")
 
 
 def test_every_way_is_in_the_documentation() -> None:

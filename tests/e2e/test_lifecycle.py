@@ -23,6 +23,8 @@ def test_start_brings_the_same_cluster_back(cluster: Cluster, restart: Restart) 
 
 
 def test_the_kubelet_takes_over_what_ran_before_it(cluster: Cluster, restart: Restart) -> None:
+    """Also what has a token that expired while the cluster was stopped: it ran with one that is signed again."""
+    assert sorted(restart.expired_tokens) == ["coredns", "kube-proxy", "storage-provisioner"]
     own = (*forerunners.FIRST, *forerunners.THEN)
     running = [container for container in restart.first_containers["containers"] if container["metadata"]["name"] in own]
     assert sorted(container["metadata"]["name"] for container in running) == sorted(own)

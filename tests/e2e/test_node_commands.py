@@ -61,6 +61,11 @@ def test_copies_that_cannot_be(cluster: Cluster, words: tuple[str, ...], code: i
     assert sentence in answer.stderr
 
 
+def test_processes_are_found_by_name(cluster: Cluster) -> None:
+    """With pidof, which scripts and Kubernetes' own tests call on nodes."""
+    assert cluster.ssh("pidof kubelet").strip().isdecimal()
+
+
 def test_keys(cluster: Cluster) -> None:
     assert cluster.ok("ssh-key") == f"{cluster.machine}/id_rsa\n"
     assert cluster.run("ssh-key", "-n", "other").code == 85

@@ -14,13 +14,15 @@ from typing import NamedTuple
 import pytest
 from support import nameserver
 from support.minikube import Minikube
+from support.smallnetwork import network_holder
 from support.world import World, world
 
 from e2e.conftest import fresh_name
 from minikube.network.resolvers import RELAY
+from minikube.network.tools import NetworkTools
 
 NAME, ADDRESS = "only.here.test", "192.0.2.55"
-LAN = "198.51.100.1"  # the host's own, where one of the name servers listens
+LAN, OWN = "198.51.100.2", "198.51.100.1"  # of another machine, and of the host on the same network
 RELAYED = f"nameserver {RELAY}\n"
 # An /etc and a /run whose files may be changed and removed.
 _PREPARE = """
@@ -50,6 +52,7 @@ VARIANTS = {
         f"nameserver {LAN}\n" + "".join(f"nameserver 192.0.2.{number}\n" for number in range(2, 13)) + "search a.test b.test\n",
         f"nameserver {LAN}\nnameserver 192.0.2.2\nnameserver 192.0.2.3\nsearch a.test b.test\n",
     ),
+    "a server on the host's own address": Variant(f"nameserver {OWN}\n", RELAYED),
     "empty": Variant("", RELAYED),
     "none": Variant(None, RELAYED),
 }
@@ -57,15 +60,16 @@ VARIANTS = {
 
 @pytest.fixture(scope="module")
 def host(node_image: Path) -> Iterator[World]:
-    """A host whose name servers listen on its LAN address and on two of its loopback addresses."""
+    """A host whose name servers listen on its own address, on two of its loopback addresses, and on another machine of its network."""
     with tempfile.TemporaryDirectory(prefix="mk-world-") as directory, world(Path(directory), node_image) as made, ExitStack() as stack:
         subprocess.run([*made.enter(), "sh", "-c", _PREPARE], check=True)
-        made.tool("ip", "link", "add", "lan", "type", "veth", "peer", "name", "far")
-        made.tool("ip", "addr", "add", f"{LAN}/24", "dev", "lan")
-        for link in ("lan", "far"):
-            made.tool("ip", "link", "set", link, "up")
-        for address in (LAN, "127.0.0.1", "127.0.0.53"):
-            argv = [*made.enter(), sys.executable, nameserver.__file__, address, f"{NAME}={ADDRESS}"]
+        far = stack.enter_context(network_holder("ip link set lo up && echo ready && exec sleep infinity"))
+        cable = f"link add lan type veth peer name eth0 netns {far}\naddr add {OWN}/24 dev lan\nlink set lan up\n"
+        subprocess.run([*made.enter(), *NetworkTools(node_image).argv("ip", "-batch", "-")], input=cable.encode(), check=True)
+        other = ["nsenter", f"--net=/proc/{far}/ns/net"]
+        subprocess.run([*other, "sh", "-c", f"ip addr add {LAN}/24 dev eth0 && ip link set eth0 up"], check=True)
+        for address in (LAN, OWN, "127.0.0.1", "127.0.0.53"):
+            argv = [*(other if address == LAN else made.enter()), sys.executable, nameserver.__file__, address, f"{NAME}={ADDRESS}"]
             server = stack.enter_context(subprocess.Popen(argv, stdout=subprocess.PIPE, text=True))
             stack.callback(server.kill)
             assert server.stdout

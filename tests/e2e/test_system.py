@@ -27,9 +27,10 @@ def test_nothing_restarted_on_the_way(bare_cluster: Cluster) -> None:
 
 def test_controllers_agree_with_the_pods_that_came_first(bare_cluster: Cluster) -> None:
     """They were there before any controller ran. One that disagrees makes a second revision, and another pod."""
-    for kind in ("controllerrevisions", "replicasets"):
-        assert len(bare_cluster.get(kind, "-n", "kube-system")["items"]) == 1, kind
-    uids = {pod["metadata"]["uid"] for pod in bare_cluster.first_pods if pod["metadata"]["name"].startswith(("coredns", "kube-proxy"))}
+    for kind, count in (("controllerrevisions", 1), ("replicasets", 2)):
+        assert len(bare_cluster.get(kind, "-n", "kube-system")["items"]) == count, kind
+    ours = ("coredns", "kube-proxy", "storage-provisioner")
+    uids = {pod["metadata"]["uid"] for pod in bare_cluster.first_pods if pod["metadata"]["name"].startswith(ours)}
     assert uids <= {pod["metadata"]["uid"] for pod in bare_cluster.get("pods", "-n", "kube-system")["items"]}
     assert bare_cluster.get("deployment", "coredns", "-n", "kube-system")["status"]["readyReplicas"] == 1
     assert bare_cluster.get("daemonset", "kube-proxy", "-n", "kube-system")["status"]["updatedNumberScheduled"] == 1

@@ -16,11 +16,10 @@ from support.host import processes
 from support.minikube import Answer, Minikube, read_until
 from support.people import Somebody, people
 from support.smallbundle import make
+from support.smallnetwork import connects_as
 from support.waiting import eventually
 
 SECRET = "swordfish-7351"  # in an address of a proxy, which may hold a password
-# Below machines/<machine>: the node's own, with the owners that its processes gave them.
-NODES_OWN = ("state", "images", "bundle", "runc")
 
 
 class Host:
@@ -37,12 +36,12 @@ class Host:
         return Answer(done.returncode, done.stdout, done.stderr)
 
     def not_the_users(self) -> list[str]:
-        """What in dev's home is not dev's, apart from the node's own files."""
+        """What in dev's home is not dev's, apart from what root acts on."""
         wrong = []
         for directory, names, files in os.walk(self.dev.directory):
             here = Path(directory)
-            if here.parent == self.dev.home / "machines":
-                names[:] = [name for name in names if name not in NODES_OWN]
+            if here == self.dev.home / "machines":
+                names[:] = []
             wrong += [str(here / name) for name in (*names, *files) if (here / name).lstat().st_uid != self.dev.uid]
         return wrong
 
@@ -139,6 +138,18 @@ def test_a_store_of_ones_own(host: Host) -> None:
     assert (refused.code, "DRV_NEEDS_ROOT" in refused.stderr) == (57, True), refused
 
 
+def test_what_root_acts_on_is_roots_alone(host: Host) -> None:
+    machine = host.dev.home / "machines" / "minikube"
+    for path in (machine, *machine.iterdir()):
+        if path.name not in ("run", "config.json"):
+            about = path.lstat()
+            assert (path.name, about.st_uid, stat.S_ISLNK(about.st_mode), about.st_mode & 0o022) == (path.name, 0, False, 0)
+    assert (machine.stat().st_gid, stat.S_IMODE(machine.stat().st_mode)) == (host.dev.uid, 0o750)
+    for name, mode in (("run", 0o700), ("config.json", 0o600)):
+        about = (machine / name).stat()
+        assert (about.st_uid, stat.S_IMODE(about.st_mode)) == (host.dev.uid, mode)
+
+
 def test_secrets_are_for_the_user_alone(host: Host) -> None:
     keys = [*host.dev.home.rglob("profiles/**/*.key"), *host.dev.home.glob("*.key"), host.dev.kubeconfig]
     assert len(keys) > 4
@@ -164,6 +175,20 @@ def test_a_second_user_is_told_whose_it_is(host: Host) -> None:
     finally:
         del host.guest.environment["MINIKUBE_HOME"]
     assert host.cluster.run("status").code == 0
+
+
+def test_a_second_user_reaches_services_but_not_the_control_plane(host: Host) -> None:
+    """Until the owner shares it, while it runs."""
+    host.cluster.kubectl("expose", "-n", "kube-system", "deployment/coredns", "--name=seen", "--type=NodePort", "--port=53")
+    service = host.cluster.get("service", "-n", "kube-system", "seen")["spec"]["ports"][0]["nodePort"]
+    targets = [(host.cluster.ok("ip").strip(), port) for port in (2379, 2380, 8443, 10250, service)]
+    seen = lambda user: [connects_as(user, *target) for target in targets]  # noqa: E731
+    assert seen(host.dev.uid) == seen(0) == ["open"] * 5
+    assert seen(host.guest.uid) == ["refused"] * 4 + ["open"]
+    host.cluster.ok("start", "--local-access=all")
+    assert seen(host.guest.uid) == ["open"] * 5
+    host.cluster.ok("start", "--local-access=owner")
+    assert (seen(host.guest.uid), seen(host.dev.uid)) == (["refused"] * 5, ["open"] * 5)
 
 
 def test_sudo_minikube_works_in_the_callers_home(host: Host) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,12 +43,12 @@ def own(node_image: Path, first_authority: Authority) -> Iterator[Minikube]:
             (home / path).chmod(mode)
         (home / "certs/first.crt").write_bytes(first_authority.pem)
         place.kubeconfig.write_text(ELSEWHERE)
-        yield Minikube(place, fresh_name())
+        yield Minikube(place, f"{fresh_name()}.Own")  # a name that Kubernetes knows in lower case only
 
 
 @pytest.fixture(scope="module")
 def started(own: Minikube) -> tuple[str, str]:
-    answer = own.run("start", "--embed-certs", "--keep-context", timeout=300)
+    answer = own.run("start", "--embed-certs", "--keep-context", "--host-access=all", timeout=300)
     assert answer.code == 0, answer
     return answer.stdout, answer.stderr
 
@@ -73,7 +74,8 @@ def test_files_are_in_their_places_with_their_modes(own: Minikube, started: tupl
         "stat -c '%a %n' /etc/mine/setting /opt/mine/tool /tmp/passing /etc/kubernetes/addons/mine.yaml; /opt/mine/tool; hostname"
     )
     assert found.splitlines() == [
-        "640 /etc/mine/setting", "755 /opt/mine/tool", "600 /tmp/passing", "644 /etc/kubernetes/addons/mine.yaml", "works", own.profile,
+        "640 /etc/mine/setting", "755 /opt/mine/tool", "600 /tmp/passing", "644 /etc/kubernetes/addons/mine.yaml",
+        "works", own.profile.lower(),
     ]  # fmt: skip
 
 
@@ -88,6 +90,21 @@ def test_the_node_and_its_containerd_trust_the_users_authority(own: Minikube, se
     assert "not found" in pull(own, server.port)
     assert "/from-curl" in server.paths
     assert any(path.startswith("/v2/some/image/") for path in server.paths), server.paths
+
+
+def test_certificates_are_where_upstream_puts_them(own: Minikube, started: tuple[str, str], first_authority: Authority) -> None:
+    digest = own.ssh("openssl x509 -noout -subject_hash -in /etc/ssl/certs/first.pem").strip()
+    for path in ("/etc/ssl/certs/first.pem", "/usr/share/ca-certificates/first.pem", f"/etc/ssl/certs/{digest}.0"):
+        assert own.ssh(f"cat {path}").encode().strip() == first_authority.pem.strip()
+
+
+def test_systemctl_answers_for_the_services_of_a_node(own: Minikube, started: tuple[str, str]) -> None:
+    assert own.ssh("sudo systemctl is-active kubelet containerd").split() == ["active", "active"]
+    docker = own.run("ssh", "--", "sudo systemctl is-active docker")
+    assert (docker.code, docker.stdout) == (3, "inactive\n")
+    other = own.run("ssh", "--", "sudo systemctl daemon-reload")
+    assert other.code == 1
+    assert "this node has no systemd" in other.stderr
 
 
 def test_sync_brings_the_rest_without_a_restart(own: Minikube, server: Server, tmp_path: Path) -> None:
@@ -109,6 +126,7 @@ def test_sync_brings_the_rest_without_a_restart(own: Minikube, server: Server, t
     (own.place.home / "certs/first.crt").unlink()
     own.ok("sync")
     assert "x509" in pull(own, server.port)
+    assert "first.pem" not in own.ssh("ls -l /etc/ssl/certs /usr/share/ca-certificates/")
 
 
 def test_embedded_certificates_need_no_file(own: Minikube, started: tuple[str, str], tmp_path: Path) -> None:
@@ -138,6 +156,7 @@ def test_a_scheduled_stop_happens_and_hosts_survive_it(own: Minikube, started: t
     assert own.run("pause").code == 83
     assert own.run("cp", "/etc/hosts", "/x").code == 83
     assert own.run("sync").code == 83
+    assert "is disabled" in own.ok("addons", "disable", "storage-provisioner")
 
     own.start()
     address = own.ok("ip").strip()
@@ -146,6 +165,16 @@ def test_a_scheduled_stop_happens_and_hosts_survive_it(own: Minikube, started: t
     names = own.ssh("getent hosts registry.of.mine host.minikube.internal control-plane.minikube.internal").split()
     assert names[::2] == ["10.9.9.9", address.rpartition(".")[0] + ".1", address]
     assert own.ssh("test -s /etc/mine/copied && cat /tmp/passing") == "by\n"
+
+
+def test_an_addon_that_was_disabled_while_stopped_is_gone_until_it_is_enabled(own: Minikube, started: tuple[str, str]) -> None:
+    provisioner = ("get", "deployment", "storage-provisioner", "-n", "kube-system", "--ignore-not-found", "-o", "name")
+    assert own.kubectl(*provisioner) == ""
+    assert json.loads(own.ok("addons", "list", "-o", "json"))["storage-provisioner"]["Status"] == "disabled"
+    assert "is enabled" in own.ok("addons", "enable", "storage-provisioner")
+    assert own.kubectl(*provisioner) == "deployment.apps/storage-provisioner\n"
+    own.ok("addons", "disable", "default-storageclass")
+    assert "No resources found" in own.run("kubectl", "--", "get", "storageclass").stderr
 
 
 def test_nothing_is_left_of_a_paused_cluster_with_a_stop_before_it(own: Minikube, started: tuple[str, str], node_image: Path) -> None:

@@ -36,6 +36,30 @@ def test_writes_through_a_symbolic_link(tmp_path: Path) -> None:
     assert real.read_text() == "new"
 
 
+def test_writes_through_a_link_to_what_is_not_there_yet(tmp_path: Path) -> None:
+    (tmp_path / "dotfiles" / "kube").mkdir(parents=True)
+    (tmp_path / "kube").symlink_to("dotfiles/kube")
+    (tmp_path / "kube" / "config").symlink_to("../config")
+    write_durably(tmp_path / "kube" / "config", "new")
+    assert (tmp_path / "dotfiles" / "config").read_text() == "new"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_a_directory_that_is_named_by_its_descriptor_is_not_looked_for_by_its_path(tmp_path: Path) -> None:
+    """Its path leads elsewhere: as when somebody swaps it for a link, but for good."""
+    place = tmp_path / "place"
+    place.mkdir()
+    descriptor = os.open(place, os.O_RDONLY)
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", place], check=True)
+    try:
+        write_durably(f"/proc/{os.getpid()}/fd/{descriptor}/file", "x")
+        assert list(place.iterdir()) == []
+        assert os.stat("file", dir_fd=descriptor).st_size == 1
+    finally:
+        subprocess.run(["umount", place], check=True)
+        os.close(descriptor)
+
+
 def test_a_killed_writer_leaves_the_old_or_the_new_content_whole(tmp_path: Path) -> None:
     target = tmp_path / "file"
     contents = {letter * 200_000 for letter in "ab"}

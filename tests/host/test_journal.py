@@ -9,10 +9,10 @@ from minikube.host.journal import Change, Journal, in_words
 
 def test_undoes_last_first_and_forgets(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "changes.json")
-    journal.record({"kind": "bridge", "name": "a"}, {"kind": "bridge", "name": "b"})
-    journal.record({"kind": "bridge", "name": "c"})
+    journal.record({"kind": "cgroup", "path": "a"}, {"kind": "cgroup", "path": "b"})
+    journal.record({"kind": "cgroup", "path": "c"})
     undone: list[str] = []
-    journal.undo({"bridge": lambda change: undone.append(change["name"])})
+    journal.undo({"cgroup": lambda change: undone.append(change["path"])})
     assert undone == ["c", "b", "a"]
     assert journal.changes() == []
 

@@ -3,6 +3,7 @@
 import json
 import ssl
 import threading
+from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
@@ -13,6 +14,7 @@ class Cluster:
     def __init__(self) -> None:
         self.objects: dict[str, dict] = {}
         self.answers: dict[str, tuple[int, dict]] = {}
+        self.raw: dict[str, Callable[[], Iterable[bytes]]] = {}  # whole answers, headers included
         self.requests: list[tuple[str, str, dict | None]] = []
         self.connections: set[object] = set()
         self.events: list[dict] = []
@@ -31,6 +33,8 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(length)) if length else None
         self.cluster.requests.append((self.command, self.path, body))
         self.cluster.connections.add(self.client_address)
+        if path in self.cluster.raw:
+            return self.send(self.cluster.raw[path]())
         if path in self.cluster.answers:
             return self.reply(*self.cluster.answers[path])
         if "watch" in query:
@@ -52,6 +56,13 @@ class Handler(BaseHTTPRequestHandler):
         return self.reply(200, {"items": below}) if below or path.endswith("s") else self.fail(404, "NotFound")
 
     do_GET = do_POST = do_PATCH = do_DELETE = handle_request
+
+    def send(self, pieces: Iterable[bytes]) -> None:
+        try:
+            for piece in pieces:
+                self.wfile.write(piece)
+        except OSError:  # the client has had enough
+            self.close_connection = True
 
     def reply(self, status: int, content: dict) -> None:
         data = json.dumps(content).encode()

@@ -1,4 +1,7 @@
+import gzip
 import time
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -16,12 +19,12 @@ ROLE = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "me
 
 class Running:
     def __init__(self, home: Path, node: Path) -> None:
-        ensure_cluster_certificates(Identity("dev", "dev", "10.5.0.2"), node_directory=node, authorities=ensure_authorities())
+        ensure_cluster_certificates(Identity("dev", "dev", "10.5.0.2"), node_directory=node, authorities=ensure_authorities("dev"))
         self.cluster = Cluster()
         self.server = serve(self.cluster, certificate=node / "apiserver.crt", key=node / "apiserver.key", authority=node / "ca.crt")
         self.port = self.server.server_address[1]
         profile = home / "profiles/dev"
-        self.files = {"authority": home / "ca.crt", "certificate": profile / "client.crt", "key": profile / "client.key"}
+        self.files = {"authority": profile / "ca.crt", "certificate": profile / "client.crt", "key": profile / "client.key"}
 
     def api(self, **changes) -> Api:
         return Api(f"https://127.0.0.1:{self.port}", **(self.files | changes))
@@ -77,7 +80,7 @@ def test_nobody_there(running):
 
 def test_a_stranger_is_not_the_api_server(running, tmp_path, monkeypatch):
     monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path / "elsewhere"))
-    ensure_authorities()
+    ensure_authorities("dev")
     with running.api(authority=tmp_path / "elsewhere/.minikube/ca.crt") as api, pytest.raises(ApiUnreachable):
         api.get("/version")
     assert not is_healthy("dev", "127.0.0.1", running.port)
@@ -113,6 +116,67 @@ def test_watch(running):
     with running.api() as api:
         seen = [(kind, obj["metadata"]["name"]) for kind, obj in api.watch("/api/v1/pods", deadline=time.monotonic() + 5)]
     assert seen == [("ADDED", "a"), ("MODIFIED", "b")]
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+MIB = 1 << 20
+
+
+def drip(piece: bytes) -> Iterator[bytes]:
+    for _ in range(60):
+        time.sleep(0.05)
+        yield piece
+
+
+SLOW = {
+    "before the headers": lambda: chain(drip(b"HTTP/1.1 100 Continue\r\n\r\n"), [b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"]),
+    "of known length": lambda: chain([b"HTTP/1.1 200 OK\r\nContent-Length: 62\r\n\r\n"], drip(b" "), [b"{}"]),
+    "in chunks": lambda: chain([CHUNKED], drip(b"1\r\n \r\n"), [b"2\r\n{}\r\n0\r\n\r\n"]),
+}
+LARGE = {
+    "of known length": lambda: (f"HTTP/1.1 200 OK\r\nContent-Length: {65 * MIB + 2}\r\n\r\n".encode(), *[b" " * MIB] * 65, b"{}"),
+    "in chunks": lambda: (CHUNKED, *[b"100000\r\n" + b" " * MIB + b"\r\n"] * 65, b"2\r\n{}\r\n0\r\n\r\n"),
+    "compressed": lambda: (
+        f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(BOMB)}\r\n\r\n".encode(),
+        BOMB,
+    ),
+}
+BOMB = gzip.compress(b" " * 65 * MIB + b"{}")
+LONG = {
+    "event": (CHUNKED, *[b"100000\r\n" + b" " * MIB + b"\r\n"] * 9, b'1b\r\n{"type":"X","object":null}\n\r\n0\r\n\r\n'),
+    "line before a chunk": (CHUNKED, b"1b;", *[b"x" * MIB] * 9, b'\r\n{"type":"X","object":null}\n\r\n0\r\n\r\n'),
+}
+
+
+@pytest.mark.parametrize("answer", SLOW)
+def test_an_answer_that_drips_is_given_up(running, answer):
+    """It would be whole in the end, and no single byte is late."""
+    running.cluster.raw["/version"] = SLOW[answer]
+    with running.api(timeout=0.5) as api, pytest.raises(ApiUnreachable):
+        api.get("/version")
+
+
+@pytest.mark.parametrize("answer", LARGE)
+def test_an_answer_that_is_too_large_is_not_taken(running, answer):
+    running.cluster.raw["/version"] = LARGE[answer]
+    with running.api() as api:
+        with pytest.raises((ApiUnreachable, ApiError)):
+            api.get("/version")
+        assert api.list("/api/v1/pods") == []
+
+
+@pytest.mark.parametrize("what", LONG)
+def test_a_watch_with_a_line_that_is_too_long_is_given_up(running, what):
+    running.cluster.raw["/api/v1/pods"] = lambda: LONG[what]
+    with running.api() as api, pytest.raises(ApiUnreachable):
+        list(api.watch("/api/v1/pods", deadline=time.monotonic() + 5))
+
+
+def test_an_answer_in_chunks_leaves_the_connection_open(running):
+    running.cluster.raw["/version"] = lambda: (CHUNKED, b"1\r\n{\r\n1\r\n}\r\n0\r\n\r\n")
+    with running.api() as api:
+        assert [api.get("/version") for _ in range(3)] == [{}, {}, {}]
+    assert len(running.cluster.connections) == 1
 
 
 def test_everything_asked_for_is_there(running):

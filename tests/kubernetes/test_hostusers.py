@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from minikube.host.shiftedids import COUNT
+from minikube.host.shiftedids import LARGE, MEDIUM, SMALL
 from minikube.kubernetes import hostusers
 from minikube.kubernetes.clusterspec import ClusterSpec
 from minikube.kubernetes.extraconfig import ExtraOption
@@ -19,11 +19,21 @@ def spec(max_pods: str = "") -> ClusterSpec:
 
 
 @pytest.mark.parametrize(
-    ("max_pods", "enclosed", "end"), [("", True, COUNT), ("255", True, COUNT), ("256", True, 1 << 32), ("", False, 1 << 32)]
+    ("max_pods", "ids", "end"),
+    [
+        ("", LARGE, LARGE),
+        ("255", LARGE, LARGE),
+        ("256", LARGE, 1 << 32),
+        ("", MEDIUM, MEDIUM),
+        ("127", MEDIUM, MEDIUM),
+        ("128", MEDIUM, 1 << 32),
+        ("", SMALL, 1 << 32),
+        ("", hostusers.EVERY_ID, 1 << 32),
+    ],
 )
-def test_the_kubelet_is_told_ids_for_every_pod(tmp_path: Path, max_pods: str, enclosed: bool, end: int) -> None:
+def test_the_kubelet_is_told_ids_for_every_pod(tmp_path: Path, max_pods: str, ids: int, end: int) -> None:
     program = tmp_path / "getsubids"
-    program.write_text(hostusers.getsubids(spec(max_pods), in_user_namespace=enclosed))
+    program.write_text(hostusers.getsubids(spec(max_pods), ids=ids))
     for words in ([], ["-g"]):  # it asks for users and for groups, and they must be the same
         told = subprocess.run(["sh", str(program), *words, "kubelet"], capture_output=True, text=True, check=True).stdout
         number, user, first, count = told.split()
@@ -33,12 +43,5 @@ def test_the_kubelet_is_told_ids_for_every_pod(tmp_path: Path, max_pods: str, en
 
 
 def test_pods_are_refused_where_the_nodes_ids_do_not_suffice() -> None:
-    assert [hostusers.ids_suffice(spec(pods)) for pods in ("", "255", "256", "nonsense")] == [True, True, False, True]
-
-
-def test_the_kubelets_user_is_added_once_and_others_stay() -> None:
-    once = hostusers.users(b"root:x:0:0:root:/root:/bin/bash\n")
-    assert [line.partition(":")[0] for line in once.splitlines()] == ["root", "kubelet"]
-    assert hostusers.users(once.encode()) == once
-    theirs = "kubelet:x:5:5::/home:/bin/sh\n"
-    assert hostusers.users(theirs.encode()) == theirs
+    assert [hostusers.ids_suffice(spec(pods), LARGE) for pods in ("", "255", "256", "nonsense")] == [True, True, False, True]
+    assert [hostusers.ids_suffice(spec(), ids) for ids in (LARGE, MEDIUM, SMALL)] == [True, True, False]

@@ -193,6 +193,7 @@ class TestRealKubeadm:
         "spec",
         [
             SPEC,
+            with_options(hardened=True, secrets_key=True),
             with_options("kubelet.max-pods=50", "kube-proxy.nftables.syncPeriod=10s", cgroup_v1=True),
             with_options(
                 feature_gates={"RootlessControlPlane": False, "InPlacePodVerticalScaling": True}, memory_bytes=1, host_memory_bytes=2
@@ -207,8 +208,10 @@ class TestRealKubeadm:
         assert done.returncode == 0, done.stderr
 
     @pytest.mark.parametrize("version", ["v1.34.10", "v1.36.4"])
-    def test_so_does_that_of_an_older_version(self, kubernetes_binary, tmp_path, version):
-        (tmp_path / "kubeadm.yaml").write_text(kubeadm.kubeadm_documents(of_version(version)))
+    @pytest.mark.parametrize("hardened", [False, True])
+    def test_so_does_that_of_an_older_version(self, kubernetes_binary, tmp_path, version, hardened):
+        spec = structs.replace(of_version(version), hardened=hardened, secrets_key=hardened)
+        (tmp_path / "kubeadm.yaml").write_text(kubeadm.kubeadm_documents(spec))
         command = [kubernetes_binary("kubeadm", version), "config", "validate", f"--config={tmp_path}/kubeadm.yaml"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
@@ -217,7 +220,7 @@ class TestRealKubeadm:
     @pytest.mark.skipif(os.geteuid() != 0, reason="needs a mount namespace")
     def test_it_keeps_every_certificate_and_kubeconfig(self, binary, home, tmp_path):
         certs, etc = tmp_path / "lib/minikube/certs", tmp_path / "kubernetes"
-        authorities = ensure_authorities()
+        authorities = ensure_authorities("dev")
         ensure_cluster_certificates(Identity("dev", "dev", "10.5.0.2"), node_directory=certs, authorities=authorities)
         ensure_component_confs(
             etc, authority=authorities.cluster, node_name="dev", node_ip="10.5.0.2", port=8443, cluster_name=CLUSTER_NAME

@@ -113,6 +113,33 @@ def test_removing_clears_only_our_current_context(file):
     assert not kubeconfig.remove("dev")
 
 
+def test_removing_goes_back_to_the_given_context_if_it_is_there(file):
+    file.write_text(THEIRS)
+    kubeconfig.merge(entry())
+    kubeconfig.remove("dev", then="nosuch")
+    assert kubeconfig.current_context() == ""
+    kubeconfig.merge(entry())
+    kubeconfig.remove("dev", then="work")
+    assert kubeconfig.current_context() == "work"
+
+
+@pytest.mark.parametrize("place", ["/proc/nowhere", "/proc/nowhere/config", "/dev/null/config"])
+def test_a_kubeconfig_that_cannot_be_written_is_refused_by_its_own_name(place, monkeypatch):
+    monkeypatch.setenv("KUBECONFIG", place)
+    with pytest.raises(Reason, match=r"/proc/nowhere|/dev/null") as caught:
+        kubeconfig.require_usable()
+    assert caught.value.id == "HOST_KUBECONFIG_UPDATE"
+    assert "KUBECONFIG" in caught.value.advice
+
+
+def test_a_usable_kubeconfig_is_left_as_it_is(file):
+    kubeconfig.require_usable()
+    assert not file.exists()
+    file.write_text(THEIRS)
+    kubeconfig.require_usable()
+    assert file.read_text() == THEIRS
+
+
 def test_removing_from_nothing_makes_nothing(file):
     assert not kubeconfig.remove("dev")
     assert not file.exists()

@@ -1,4 +1,6 @@
 import ssl
+import subprocess
+import sys
 from datetime import timedelta
 
 import pytest
@@ -88,6 +90,57 @@ def test_an_authority_of_upstream_is_used(authority):
     theirs = pki.load_authority(pem)
     assert pki.fits(pki.issue(theirs, SERVER), theirs, SERVER)
     assert pki.authority_pem(theirs) == pem
+
+
+def test_a_pair_that_is_too_long_does_not_fit(authority):
+    """What a node keeps may be anything: no more of it is read than a pair can need."""
+    issued, tokens, padding = pki.issue(authority, SERVER), pki.new_signing_key(), b"\n" * (64 << 10)
+    assert not pki.fits(issued._replace(key=issued.key + padding[: 8 << 10]), authority, SERVER)
+    assert not pki.fits(issued._replace(certificate=issued.certificate + padding), authority, SERVER)
+    assert not pki.signing_key_works(tokens._replace(key=tokens.key + padding[: 8 << 10]))
+    assert not pki.signing_key_works(tokens._replace(certificate=tokens.certificate + padding[: 8 << 10]))
+    etcd = pki.authority_pem(authority)
+    for long in (etcd._replace(key=etcd.key + padding), etcd._replace(certificate=etcd.certificate + padding)):
+        with pytest.raises(ValueError, match="bytes are too many"):
+            pki.load_authority(long)
+
+
+def test_an_api_server_with_hundreds_of_names_keeps_its_certificate(authority):
+    many = SERVER._replace(names=tuple(f"api-{number}.cluster.example" for number in range(500)))
+    assert pki.fits(pki.issue(authority, many), authority, many)
+
+
+LARGE_KEYS = """
+import resource
+resource.setrlimit(resource.RLIMIT_CPU, (8, 8))
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography import x509
+from minikube.kubernetes import pki
+
+p, q, e = 2**4423 - 1, 2**4253 - 1, 65537
+d = pow(e, -1, (p - 1) * (q - 1))
+numbers = rsa.RSAPrivateNumbers(p, q, d, d % (p - 1), d % (q - 1), pow(q, -1, p), rsa.RSAPublicNumbers(e, p * q))
+key = numbers.private_key(unsafe_skip_rsa_key_validation=True)
+authority, request = pki.new_authority("testCA"), pki.LeafRequest("client", client=True)
+like = x509.load_pem_x509_certificate(pki.issue(authority, request).certificate)
+builder = x509.CertificateBuilder(like.issuer, like.subject, key.public_key(), 1, like.not_valid_before_utc, like.not_valid_after_utc)
+certificate = builder.sign(authority.key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+pair = pki.Issued(certificate, pki.key_pem(key))
+public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+pki.fits(pair, authority, request)
+pki.signing_key_works(pki.Issued(public, pair.key))
+try:
+    pki.load_authority(pair, of_node=True)
+except ValueError as error:
+    print(error)
+"""
+
+
+def test_large_rsa_keys_of_a_node_take_no_time():
+    """Each is of two primes: to make sure of that takes OpenSSL more CPU time than the process may use."""
+    result = subprocess.run([sys.executable, "-c", LARGE_KEYS], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (0, "the key is not one that was made for it\n"), result.stderr
 
 
 def test_keys_are_private(authority, tmp_path):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from cryptography import x509
+from support.nodeimage import put_openssl
 
 from minikube.kubernetes import pki
 from minikube.kubernetes.certificates import Identity, ensure_authorities, ensure_cluster_certificates
@@ -18,23 +19,18 @@ from minikube.node import renewal
 
 LIFETIME = 90
 IDENTITY = Identity("dev", "dev", "10.5.0.2", lifetime=timedelta(seconds=LIFETIME))
-IMAGE = Path(os.environ.get("MINIKUBE_TEST_NODE_IMAGE", "/nowhere"))
 
 
 @pytest.fixture
 def node(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What is in a node, and its own openssl."""
-    if not (IMAGE / "usr/bin/openssl").exists():
-        pytest.skip("the node image is not in the store")
-    libraries = next(IMAGE.glob("usr/lib/*/libc.so.6")).parent
     tools = tmp_path / "tools"
     tools.mkdir()
-    openssl = f'exec {next(libraries.glob("ld-linux*.so.*"))} --library-path {libraries} {IMAGE}/usr/bin/openssl "$@"'
-    for name, script in (("openssl", openssl), ("pkill", f'echo "$@" >> {tmp_path}/ended')):
-        (tools / name).write_text(f"#!/bin/sh\n{script}\n")
-        (tools / name).chmod(0o755)
+    put_openssl(tools)
+    (tools / "pkill").write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/ended\n')
+    (tools / "pkill").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
-    authorities = ensure_authorities()
+    authorities = ensure_authorities("dev")
     ensure_cluster_certificates(IDENTITY, node_directory=tmp_path / "certs", authorities=authorities)
     ensure_component_confs(
         tmp_path / "kubernetes", authority=authorities.cluster, node_name="dev", node_ip="10.5.0.2", port=8443, cluster_name="mk",
@@ -87,7 +83,7 @@ def test_start_takes_the_renewed_ones_as_they_are(node: Path, monkeypatch: pytes
         "system:node:dev", "system:nodes", server=True, names=("dev", "localhost"), addresses=("10.5.0.2", "127.0.0.1"),
         lifetime=IDENTITY.lifetime,
     )  # fmt: skip
-    assert pki.fits(pki.Issued(certificate, key), ensure_authorities().cluster, request)
+    assert pki.fits(pki.Issued(certificate, key), ensure_authorities("dev").cluster, request)
 
 
 def test_one_damaged_certificate_does_not_stop_the_others(
@@ -101,7 +97,7 @@ def test_one_damaged_certificate_does_not_stop_the_others(
 
 
 def test_short_lives_are_not_renewed_at_every_start(node: Path) -> None:
-    assert ensure_cluster_certificates(IDENTITY, node_directory=node / "certs", authorities=ensure_authorities()) == []
+    assert ensure_cluster_certificates(IDENTITY, node_directory=node / "certs", authorities=ensure_authorities("dev")) == []
     assert datetime.now(UTC) < x509.load_pem_x509_certificate((node / "certs/kubelet.crt").read_bytes()).not_valid_after_utc
 
 

@@ -27,6 +27,18 @@ FORWARDING = change("net.ipv4.ip_forward", "0", "1")
 WATCHES = change("fs.inotify.max_user_instances", "128", "1024")
 
 
+@pytest.mark.parametrize(("setting", "entrusted", "ours"), [("0", False, True), ("1", False, False), ("1", True, True)])
+def test_forwarding_is_ours_if_a_cluster_of_any_home_turned_it_on(
+    links: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, entrusted: bool, ours: bool
+) -> None:
+    """The one that did may be deleted before the others: each of them keeps the host from being a router."""
+    (tmp_path / "ip_forward").write_text(f"{setting}\n")
+    monkeypatch.setattr(bridge, "FORWARDING", tmp_path / "ip_forward")
+    if entrusted:
+        bridge.entrust("mk-bbbbbbbb", FORWARDING)
+    assert bridge.forwarding_is_ours() == ours
+
+
 def test_a_bridge_without_any(links: Path) -> None:
     assert bridge.duties("mk-aaaaaaaa") == []
     assert bridge.duties("mk-gone") == []
@@ -49,6 +61,13 @@ def test_a_setting_that_was_changed_twice_goes_back_to_what_it_was_first(links: 
     for made in (WATCHES, change(WATCHES["name"], "1024", "2048"))[::order]:
         bridge.entrust("mk-aaaaaaaa", made)
     assert bridge.duties("mk-aaaaaaaa") == [change(WATCHES["name"], "128", "2048")]
+
+
+def test_a_setting_that_somebody_else_set_in_between_goes_back_to_that(links: Path) -> None:
+    since = change(WATCHES["name"], "512", "16384")
+    bridge.entrust("mk-aaaaaaaa", since)
+    bridge.entrust("mk-aaaaaaaa", WATCHES)
+    assert bridge.duties("mk-aaaaaaaa") == [since]
 
 
 def test_a_cluster_that_goes_leaves_its_duty_to_another(links: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,14 +102,14 @@ def run(script: str, identity: Path, *, start: str = START) -> str:
 def test_early_callers_are_handed_over_when_the_api_server_is_well(monkeypatch, tmp_path):
     """Also those who come after it has begun to listen; it can be asked how it is, and can ask itself, all the time."""
     monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path / "home"))
-    ensure_cluster_certificates(Identity("dev", "dev", "10.5.0.2"), node_directory=tmp_path, authorities=ensure_authorities())
+    ensure_cluster_certificates(Identity("dev", "dev", "10.5.0.2"), node_directory=tmp_path, authorities=ensure_authorities("dev"))
     assert run(WELL_IN_THE_END, tmp_path / "apiserver") == f"::1 3 {WELL} hello ::ffff:127.0.0.1 0\n"
 
 
 def test_a_door_that_opens_after_the_api_server_has_begun_to_listen_is_a_door_all_the_same(monkeypatch, tmp_path):
     """Taken for the API server, it would keep that waiting for itself."""
     monkeypatch.setenv("MINIKUBE_HOME", str(tmp_path / "home"))
-    ensure_cluster_certificates(Identity("dev", "dev", "10.5.0.2"), node_directory=tmp_path, authorities=ensure_authorities())
+    ensure_cluster_certificates(Identity("dev", "dev", "10.5.0.2"), node_directory=tmp_path, authorities=ensure_authorities("dev"))
     said = run(HELD_BACK_ALL_THE_SAME, tmp_path / "apiserver", start=LATE_DOOR)
     assert said == "::1 hello ::ffff:127.0.0.1 0\n"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import base64
+import functools
 import hashlib
 import json
 import os
@@ -11,9 +11,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+from support.nodeimage import put_openssl
+from support.servicetokens import ISSUER, claims_of, signed, unchecked_claims
 
+from minikube.kubernetes import pki
 from minikube.node import forerunners
 
 BOX = {"metadata": {"name": "etcd-one", "namespace": "kube-system", "uid": "u"}, "linux": {"cgroup_parent": "/kubepods/burstable/podu"}}
@@ -217,15 +221,68 @@ def test_a_pod_gets_its_address_again_and_the_next_one_is_whose_turn_it_was(node
     assert last.read_text() == "10.244.0.9"
 
 
-def test_a_token_has_to_live_long_enough(node: Node) -> None:
-    def volume(seconds: float) -> dict[str, object]:
-        claims = base64.urlsafe_b64encode(json.dumps({"exp": int(time.time() + seconds)}).encode()).decode().rstrip("=")
-        return {"path": str(node.directory / "volume"), "files": {"token": [0o644, f"e30.{claims}.signature"], "ca.crt": [0o644, "x"]}}
+class SigningKey:
+    """The cluster's, and what it has signed."""
 
-    assert forerunners.is_valid(volume(86400))
-    assert not forerunners.is_valid(volume(60))
-    assert forerunners.is_valid({"path": "", "files": {"ca.crt": [0o644, "x"]}})
-    assert len(node.run(kept("etcd"), kept("kube-apiserver"), kept("coredns", volumes=[volume(60)]))) == 2
+    def __init__(self, directory: Path) -> None:
+        self.stem = directory / "sa"
+        pki.write_pair(directory / "sa.pub", directory / "sa.key", pki.new_signing_key())
+        put_openssl(directory)
+
+    def volume(self, *, age: float, life: int = 3607, **more: object) -> dict[str, Any]:
+        then = int(time.time() - age)
+        bound = {"namespace": "kube-system", "pod": {"name": "coredns-x", "uid": "1"}, "serviceaccount": {"name": "coredns", "uid": "2"}}
+        claims = {"aud": [ISSUER], "iss": ISSUER, "sub": "system:serviceaccount:kube-system:coredns", "jti": "3"}
+        claims["kubernetes.io"] = bound | more
+        token = signed(claims | {"iat": then, "nbf": then, "exp": then + life}, self.stem.with_suffix(".key"))
+        return {"path": str(self.stem.parent / "volume"), "files": {"token": [0o640, token], "ca.crt": [0o644, "x"]}}
+
+
+@pytest.fixture
+def key(node: Node, monkeypatch: pytest.MonkeyPatch) -> SigningKey:
+    made = SigningKey(node.directory)
+    monkeypatch.setattr(forerunners, "renewed", functools.partial(forerunners.renewed, key=str(made.stem)))
+    return made
+
+
+def test_a_token_that_lives_long_enough_is_used_as_it_is(key: SigningKey) -> None:
+    volume = key.volume(age=2400)
+    assert forerunners.with_valid_token(volume) == volume
+    without: dict[str, Any] = {"path": "", "files": {"ca.crt": [0o644, "x"]}}
+    assert forerunners.with_valid_token(without) == without
+
+
+@pytest.mark.parametrize("age", [3100, 7200, 90 * 86400], ids=["about to expire", "two hours", "three months"])
+def test_an_expired_token_is_signed_again_by_the_clusters_key(key: SigningKey, age: float) -> None:
+    for _ in range(20):  # numbers of a signature differ in length
+        volume = key.volume(age=age)
+        after = forerunners.with_valid_token(volume)["files"]
+        assert after["ca.crt"] == [0o644, "x"]
+        mode, token = after["token"]
+        assert mode == 0o640
+        said, before = claims_of(token, key.stem.with_suffix(".pub")), unchecked_claims(volume["files"]["token"][1])
+        assert said["exp"] - said["iat"] == 3607
+        assert abs(said["iat"] - time.time()) < 60
+        assert said["jti"] != before["jti"]
+        changed = ("iat", "nbf", "exp", "jti")
+        assert {name: said[name] for name in said if name not in changed} == {name: before[name] for name in before if name not in changed}
+        assert token.split(".")[0] == volume["files"]["token"][1].split(".")[0]
+
+
+def test_a_token_that_had_been_extended_lives_as_long_as_was_asked_for(key: SigningKey) -> None:
+    then = int(time.time()) - 400 * 86400
+    volume = key.volume(age=400 * 86400, life=365 * 86400, warnafter=then + 3607)
+    said = claims_of(forerunners.with_valid_token(volume)["files"]["token"][1], key.stem.with_suffix(".pub"))
+    assert said["exp"] - said["iat"] == 3607
+    assert "warnafter" not in said["kubernetes.io"]
+
+
+def test_a_token_of_another_key_is_left_to_the_kubelet(node: Node, key: SigningKey) -> None:
+    volume = key.volume(age=7200)
+    pki.write_pair(key.stem.with_suffix(".pub"), key.stem.with_suffix(".key"), pki.new_signing_key())
+    with pytest.raises(ValueError, match="another key"):
+        forerunners.with_valid_token(volume)
+    assert len(node.run(kept("etcd"), kept("kube-apiserver"), kept("coredns", volumes=[volume]))) == 2
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")

@@ -243,3 +243,25 @@ def test_unhurried_processes_get_a_timer_slack_and_others_do_not(tmp_path: Path)
         for process in processes:
             process.kill()
             process.wait()
+
+
+def test_failures_in_the_same_way_are_counted_with_the_last_words(node: SupervisedNode) -> None:
+    node.start(
+        [{"name": "broken", "argv": shell("echo something; echo no such flag >&2; exit 3")}], restart={"first": 0.05, "longest": 0.05}
+    )
+    found = until(lambda: report if (report := node.service("broken")).get("alike", 0) >= 3 else None)
+    assert (found["last_exit"], found["words"]) == (3, "something\nno such flag\n")
+    assert found["failing"] > 0
+
+
+def test_failures_in_different_ways_and_before_a_good_end_do_not_count(node: SupervisedNode, tmp_path: Path) -> None:
+    counted = f"echo >> {tmp_path}/count; n=$(wc -l < {tmp_path}/count);"
+    other = f"echo >> {tmp_path}/other; n=$(wc -l < {tmp_path}/other);"
+    services = [
+        {"name": "different", "argv": shell(f"{counted} exit $((n % 2 + 1))")},
+        {"name": "better", "kind": "oneshot", "argv": shell(f"{other} [ $n -gt 3 ] || exit 7")},
+    ]
+    node.start(services, restart={"first": 0.05, "longest": 0.05})
+    assert "alike" not in node.until_state("better", "done")
+    until(lambda: node.service("different")["restarts"] > 5)
+    assert node.service("different").get("alike", 0) <= 1

@@ -108,8 +108,8 @@ def test_upstreams_go_code_could_read_every_field():
     assert list(written["Nodes"][0]) == OF_A_NODE.split()
     assert written["KubernetesConfig"]["ExtraOptions"] == [{"Component": "kubelet", "Key": "max-pods", "Value": "50"}]
     wanted = {name: kind for kind, names in KINDS.items() for name in names.split()} | dict.fromkeys(TEXTS.split(), "t")
-    # ComponentSource is ours: Go's JSON leaves out what it does not know.
-    assert set(written) - {"ComponentSource"} == {*wanted, "KubernetesConfig", "Nodes", "ScheduledStop"}
+    # These are ours: Go's JSON leaves out what it does not know.
+    assert set(written) - {"ComponentSource", "Hardened", "SecretsKey"} == {*wanted, "KubernetesConfig", "Nodes", "ScheduledStop"}
     fits = {
         "t": lambda value: isinstance(value, str),
         "b": lambda value: isinstance(value, bool),

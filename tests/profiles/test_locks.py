@@ -65,3 +65,58 @@ def test_profiles_do_not_block_each_other(holder):
 
 def test_the_lock_is_outside_the_profile(home):
     assert "profiles" not in lock_file("dev").parts
+
+
+DELETE = """
+import sys
+from minikube.profiles.locks import lock_file, profile_lock
+with profile_lock("dev", command="delete"):
+    print("held", flush=True)
+    sys.stdin.readline()
+    lock_file("dev").unlink()
+"""
+TAKE = """
+import sys
+from minikube.profiles.locks import profile_lock
+with profile_lock("dev", command="start", on_wait=lambda _: print("waits", flush=True)):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_a_lock_that_is_deleted_while_others_wait_still_has_one_holder():
+    def begin(program):
+        return subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    with begin(DELETE) as delete:
+        assert delete.stdout.readline() == "held\n"
+        with begin(TAKE) as first:
+            assert first.stdout.readline() == "waits\n"
+            delete.communicate("\n")
+            assert first.stdout.readline() == "held\n"
+            with pytest.raises(Reason, match="in use by `minikube start`"), profile_lock("dev", command="start", timeout=0.1):
+                pass
+            first.communicate("\n")
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling link", "hard link", "content", "pipe"])
+def test_what_is_no_lock_is_not_written_to(home, tmp_path, kind):
+    precious, lock = tmp_path / "precious", lock_file("dev")
+    lock.parent.mkdir(parents=True)
+    precious.write_text("1 minikube start\n" if kind == "hard link" else "precious")
+    match kind:
+        case "link":
+            lock.symlink_to(precious)
+        case "dangling link":
+            lock.symlink_to(tmp_path / "made")
+        case "hard link":
+            lock.hardlink_to(precious)
+        case "content":
+            precious.rename(lock)
+        case "pipe":
+            os.mkfifo(lock)
+    with pytest.raises(Reason, match="no lock of minikube") as caught, profile_lock("dev", command="start", timeout=0):
+        pass
+    assert str(lock) in caught.value.advice
+    assert not (tmp_path / "made").exists()
+    assert (lock if kind == "content" else precious).read_text() in ("precious", "1 minikube start\n")

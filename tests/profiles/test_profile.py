@@ -94,6 +94,13 @@ def test_names_upstream_refuses(name):
     assert caught.value.id == "MK_USAGE"
 
 
+def test_names_that_no_certificate_of_a_node_could_have():
+    profile.validate_name("x" * 52)
+    with pytest.raises(Reason, match="it has 53 characters") as caught:
+        profile.validate_name("x" * 53)
+    assert caught.value.id == "MK_USAGE"
+
+
 def test_reserved_names():
     with pytest.raises(Reason) as caught:
         profile.validate_name("Status")

@@ -50,6 +50,7 @@ for step in (0x8010B70B, 0x8010B70C):
 raise SystemExit(1)"'
 try host-network 'ip link | grep -q "mk-"'
 try host-loopback 'nc -w 3 127.0.0.1 PORT < /dev/null'
+try host-service 'nc -w 3 SERVICE < /dev/null'
 try other-etcd '[ -n "OTHER" ] && nc -w 3 OTHER 2379 < /dev/null'
 try other-api '[ -n "OTHER" ] && nc -w 3 OTHER 8443 < /dev/null'
 
@@ -94,12 +95,47 @@ exit 0
 """
 
 
+# The same by a pod without any right but that to mount directories of its node: root in a container, and no more.
+ORDINARY_SCRIPT = r"""
+exec 2>/dev/null
+try() { name=$1; shift; if (eval "$*") >/dev/null; then echo "$name open"; else echo "$name refused"; fi; }
+same() { value=$(cat "$1") && echo "$value" > "$1"; }
+
+try control-volume 'echo x > /host/etc/CANARY-control && rm /host/etc/CANARY-control'
+try control-settings 'cat /settings/kernel/core_pattern'
+
+try setting-in-dev 'same /host/dev/.minikube/proc/sys/kernel/core_pattern || same /dev-of-node/.minikube/proc/sys/kernel/core_pattern'
+try setting-in-proc 'same /host/proc/sys/kernel/core_pattern'
+try setting-by-volume 'same /settings/kernel/core_pattern'
+try setting-of-container 'for file in /host/run/containerd/*/*/*/rootfs/proc/sys/kernel/core_pattern; do same $file && exit; done; false'
+try setting-of-process 'for file in /host/proc/[0-9]*/root/proc/sys/kernel/core_pattern; do same $file && exit; done; false'
+try interrupts 'same /interrupts/default_smp_affinity || same /host/proc/irq/default_smp_affinity'
+try sysrq-by-volume 'echo h > /host/proc/sysrq-trigger && ! stat -c %t,%T /host/proc/sysrq-trigger | grep -q 1,3'
+try sysfs-by-volume 'same /kernel/kernel/mm/ksm/sleep_millisecs || same /host/dev/.minikube/sys/kernel/mm/ksm/sleep_millisecs'
+try agent-by-volume 'find /groups /host/sys/fs/cgroup -name release_agent | grep -q .'
+mknod /tmp/disk b MAJOR MINOR
+for group in $(find /groups -name devices.allow); do echo "b MAJOR:MINOR rwm" > $group; done
+try disk-by-volume 'head -c 1 /tmp/disk'
+exit 0
+"""
+_VOLUMES = {
+    "/host": "/",
+    "/dev-of-node": "/dev",
+    "/settings": "/proc/sys",
+    "/interrupts": "/proc/irq",
+    "/kernel": "/sys",
+    "/groups": "/sys/fs/cgroup",
+}
+
+
 class Prey(NamedTuple):
     """What of the host the attacker is after."""
 
     canary: str
     marker: str
     port: int
+    service: str
+    """Address and port of a server on the host's end of the node's network."""
     other_node: str
 
 
@@ -115,7 +151,16 @@ def attacker(name: str) -> Object:
     return made
 
 
-def script(prey: Prey) -> str:
+def ordinary(name: str) -> Object:
+    """No rights of its own: only volumes."""
+    made = pod(name)
+    paths = {place.strip("/"): path for place, path in _VOLUMES.items()}
+    made["spec"]["volumes"] = [{"name": volume, "hostPath": {"path": path}} for volume, path in paths.items()]
+    made["spec"]["containers"][0]["volumeMounts"] = [{"name": volume, "mountPath": f"/{volume}"} for volume in paths]
+    return made
+
+
+def script(prey: Prey, template: str = SCRIPT) -> str:
     """The attacks, aimed."""
     disk = Path("/").stat().st_dev
     words = {
@@ -126,8 +171,9 @@ def script(prey: Prey) -> str:
         "MINOR": str(os.minor(disk)),
         "PORT": str(prey.port),
         "OTHER": prey.other_node,
+        "SERVICE": prey.service,
     }
-    text = SCRIPT
+    text = template
     for word, value in words.items():
         text = text.replace(word, value)
     return text

@@ -7,6 +7,17 @@ from typing import Any
 PROVISIONER_IMAGE = "gcr.io/k8s-minikube/storage-provisioner:v5"
 PROVISIONER = "k8s.io/minikube-hostpath"
 _MODE = "addonmanager.kubernetes.io/mode"
+BARE_POD = "/api/v1/namespaces/kube-system/pods/storage-provisioner"
+"""What the provisioner was in clusters of version 0.1.0."""
+
+
+LABELS = {"storage-provisioner": ("integration-test", "storage-provisioner")}
+"""By which the pods of an addon are found, of those that have any."""
+
+
+def addons() -> dict[str, list[dict[str, Any]]]:
+    """The objects of each."""
+    return {"default-storageclass": storage_class_objects(), "storage-provisioner": storage_provisioner_objects()}
 
 
 def storage_class_objects() -> list[dict[str, Any]]:
@@ -28,8 +39,12 @@ def storage_class_objects() -> list[dict[str, Any]]:
 
 
 def storage_provisioner_objects(*, image: str = PROVISIONER_IMAGE) -> list[dict[str, Any]]:
-    """The pod that makes a directory of the node for every claim, and its rights."""
+    """The provisioner, which makes a directory of the node for every claim, and its rights.
+
+    A Deployment, where upstream has a bare Pod: evicted, deleted or failed, that would never come back.
+    """
     name = "storage-provisioner"
+    labels = {"integration-test": name}
     return [
         {
             "apiVersion": "v1",
@@ -48,31 +63,36 @@ def storage_provisioner_objects(*, image: str = PROVISIONER_IMAGE) -> list[dict[
             "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "kube-system"}],
         },
         {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {
-                "name": name,
-                "namespace": "kube-system",
-                "labels": {"integration-test": name, _MODE: "Reconcile"},
-            },
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": name, "namespace": "kube-system", "labels": {**labels, _MODE: "Reconcile"}},
             "spec": {
-                "serviceAccountName": name,
-                "hostNetwork": True,
-                "priorityClassName": "system-cluster-critical",
-                "tolerations": [
-                    {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"},
-                    {"key": "node.kubernetes.io/not-ready", "operator": "Exists"},
-                ],
-                "containers": [
-                    {
-                        "name": name,
-                        "image": image,
-                        "command": ["/storage-provisioner"],
-                        "imagePullPolicy": "IfNotPresent",
-                        "volumeMounts": [{"mountPath": "/tmp", "name": "tmp"}],  # noqa: S108 - upstream's place for volumes
-                    }
-                ],
-                "volumes": [{"name": "tmp", "hostPath": {"path": "/tmp", "type": "Directory"}}],  # noqa: S108
+                "replicas": 1,
+                "selector": {"matchLabels": labels},
+                "strategy": {"type": "Recreate"},  # two at a time would both answer a claim
+                "template": {"metadata": {"labels": {**labels, _MODE: "Reconcile"}}, "spec": _pod(name, image)},
             },
         },
     ]
+
+
+def _pod(name: str, image: str) -> dict[str, Any]:
+    return {
+        "serviceAccountName": name,
+        "hostNetwork": True,
+        "priorityClassName": "system-cluster-critical",
+        "tolerations": [
+            {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"},
+            {"key": "node.kubernetes.io/not-ready", "operator": "Exists"},
+        ],
+        "containers": [
+            {
+                "name": name,
+                "image": image,
+                "command": ["/storage-provisioner"],
+                "imagePullPolicy": "IfNotPresent",
+                "volumeMounts": [{"mountPath": "/tmp", "name": "tmp"}],  # noqa: S108 - upstream's place for volumes
+            }
+        ],
+        "volumes": [{"name": "tmp", "hostPath": {"path": "/tmp", "type": "Directory"}}],  # noqa: S108
+    }

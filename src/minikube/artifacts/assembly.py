@@ -173,7 +173,7 @@ def _seed(versions: VersionSet, programs: BinaryRecipes, store: Store) -> Recipe
 
     return Recipe(
         name=f"seed-{versions.kubernetes}",
-        identity=code_of("seed"),
+        identity=code_of("seed", "seedcheck"),
         build=build,
         needs=(programs.kubernetes, programs.etcd),
         estimate_seconds=10,

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from minikube.artifacts.gocomponents import goarch
-from minikube.artifacts.versionrecords import is_name
+from minikube.artifacts.versionrecords import is_record
 from minikube.output.reason import Reason
 
 FORMAT = 1
@@ -23,12 +23,14 @@ BLOBS = "blobs/sha256/"
 NAMESPACE = "minikube-bundle"
 """What a signature is for: one made for something else does not count."""
 IMAGE_FILE = "image.tar"
-MANIFEST_BYTES = 64 << 20
+MANIFEST_BYTES = 16 << 20
 """No manifest is larger; nothing of a hostile file is read into memory beyond this."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _VERSION = re.compile(r"v\d{1,4}\.\d{1,4}\.\d{1,4}(-[0-9a-z.-]{1,40})?", re.ASCII)
 _NAME = re.compile(r"[a-z0-9][A-Za-z0-9._-]{0,100}")
+_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:/_-]{0,200}")
+_LATEST = 1 << 62  # nanoseconds: the year 2116, and a number that every system call takes
 
 
 class File(msgspec.Struct, frozen=True, array_like=True):
@@ -108,15 +110,18 @@ def decode(data: bytes) -> Manifest:
         raise damaged(f"its manifest cannot be read: {error}") from None
     if wrong := [version for version in manifest.kubernetes if not _VERSION.fullmatch(version)]:
         raise damaged(f"{wrong[0]!r} is not a version of Kubernetes")
-    if foreign := [name for name in manifest.records if not is_name(name)]:
-        raise damaged(f"no record of a version may be called {foreign[0]!r}")
+    if foreign := [name for name, text in manifest.records.items() if not is_record(name, text)]:
+        raise damaged(f"{foreign[0][:200]!r} is no record of a version")
+    if manifest.repository and not _REPOSITORY.fullmatch(manifest.repository):
+        raise damaged(f"{manifest.repository[:200]!r} is not a registry")
     for entry in manifest.entries:
         _check_entry(entry)
     _check_inodes(manifest)
     known = {(entry.name, entry.digest): entry for entry in manifest.entries}
     for image in manifest.images:
-        if (image.entry, image.digest) not in known or IMAGE_FILE not in known[image.entry, image.digest].files:
-            raise damaged(f"it has no image {image.entry}")
+        holder = known.get((image.entry, image.digest))
+        if holder is None or IMAGE_FILE not in holder.files or holder.files[IMAGE_FILE].kind != "file":
+            raise damaged(f"it has no image {image.entry[:200]!r}")
     return manifest
 
 
@@ -152,6 +157,10 @@ def _check_entry(entry: Entry) -> None:
             raise damaged(f"{where!r} is not in a directory of its entry")
         if file.mode & ~0o7777 or (file.kind == "file" and file.mode & (stat.S_ISUID | stat.S_ISGID)):
             raise damaged(f"{where!r} has permissions that no component has")
+        if file.mode & stat.S_IWOTH and not (file.kind == "directory" and file.mode & stat.S_ISVTX) and file.kind != "link":
+            raise damaged(f"{where!r} could be changed by anybody")
+        if not 0 <= file.modified < _LATEST:
+            raise damaged(f"{where!r} has a time that no file has")
         if file.kind == "file" and (not _DIGEST.fullmatch(file.content) or file.size < 0):
             raise damaged(f"{where!r} has no digest")
         if file.kind == "link" and (not file.content or "\0" in file.content):

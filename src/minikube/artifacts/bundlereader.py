@@ -10,10 +10,12 @@ import os
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from minikube.artifacts.bundleformat import BLOBS, MANIFEST, MANIFEST_BYTES, SIGNATURE, Manifest, damaged, decode
+from minikube.host.credentials import as_person
 from minikube.output.reason import Reason
 
 _CHUNK = 1 << 20
@@ -24,7 +26,7 @@ Open = Callable[[str], BinaryIO | None]
 
 
 class Bundle:
-    """An open bundle whose manifest has been read; its blobs follow in the order they are stored.
+    """An open bundle whose manifest and signature are in memory; its blobs follow in the order they are stored.
 
     Headers are read one by one, plain files only: tarfile's own reader also follows extensions that no bundle has, at any size they name.
     """
@@ -34,7 +36,11 @@ class Bundle:
         self._ahead: tarfile.TarInfo | None = None
         self.manifest_bytes = self._document(MANIFEST, MANIFEST_BYTES)
         self.signature = self._document(SIGNATURE, _SIGNATURE_BYTES, optional=True)
-        self.manifest: Manifest = decode(self.manifest_bytes)
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """Read when it is first asked for, so that a signature can be verified before anything in it is looked at."""
+        return decode(self.manifest_bytes)
 
     def blobs(self, target: Open, advance: Callable[[int], object] = lambda size: None) -> Iterator[str]:
         """Write each blob to what `target` opens for its digest; then, checked, give its digest. None: nobody needs it, it is left out."""
@@ -109,7 +115,8 @@ class Bundle:
 def open_bundle(path: Path) -> Iterator[Bundle]:
     """The bundle, for as long as it is read. Whether it is compressed shows in its first bytes."""
     try:
-        file = path.open("rb")
+        with as_person():
+            file = path.open("rb")
     except OSError as error:
         raise Reason("HOST_PATH_MISSING", f"the bundle {path} cannot be read: {error.strerror}") from None
     with file:

@@ -21,9 +21,11 @@ from minikube.artifacts.gocomponents import goarch
 from minikube.artifacts.imagearchive import NotAnImage, opened
 from minikube.artifacts.store import Recipe, Store
 from minikube.artifacts.versionrecords import collect
+from minikube.host.credentials import as_person, as_root
 from minikube.host.files import cannot_write
 from minikube.output.progress import Progress, Task
 from minikube.output.reason import Reason
+from minikube.profiles import paths
 
 _BLOCK = 1 << 20
 _QUICK = 1  # binaries get little smaller with more effort
@@ -45,8 +47,9 @@ def gather(
     entries = [_entry(recipe, store, inodes, sources) for recipe in {recipe.entry_name: recipe for recipe in recipes}.values()]
     images: list[Image] = []
     for archive in archives:
-        names = image_names(archive)
-        entry = _archive_entry(archive, len(inodes) + len(images), sources)
+        with as_person():  # whose files they are
+            names = image_names(archive)
+            entry = _archive_entry(archive, len(inodes) + len(images), sources)
         if any(entry.digest == image.digest for image in images):
             continue
         entries.append(entry)
@@ -91,7 +94,8 @@ def write(path: Path, content: Content, progress: Progress, *, sign: Callable[[b
 
 def _readable(path: Path) -> BinaryIO:
     try:
-        return path.open("rb")
+        with as_root() if path.is_relative_to(paths.store()) else as_person():
+            return path.open("rb")
     except OSError as error:
         raise Reason("HOST_PATH_STAT", f"{path} cannot be read: {error.strerror}") from None
 
@@ -163,7 +167,9 @@ class _Checked:
 def _whole_or_not_at_all(path: Path) -> Iterator[BinaryIO]:
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        with partial.open("xb") as file:
+        with as_person():
+            opened = partial.open("xb")
+        with opened as file:
             if path.suffix in (".gz", ".tgz"):
                 with gzip.GzipFile(filename="", mode="wb", compresslevel=_QUICK, fileobj=file, mtime=0) as stream:
                     yield cast("BinaryIO", stream)
@@ -171,10 +177,13 @@ def _whole_or_not_at_all(path: Path) -> Iterator[BinaryIO]:
                 yield file
             file.flush()
             os.fsync(file.fileno())
-        partial.replace(path)
+        with as_person():
+            partial.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        with as_person():
+            partial.unlink(missing_ok=True)
         raise cannot_write(path, error) from error
     except BaseException:
-        partial.unlink(missing_ok=True)
+        with as_person():
+            partial.unlink(missing_ok=True)
         raise

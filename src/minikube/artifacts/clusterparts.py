@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from minikube.artifacts.assembly import component_recipes, node_image_recipe
 from minikube.artifacts.catalogue import VersionSet
+from minikube.artifacts.digests import Digest, NotADigest
 from minikube.artifacts.endpoints import image_names
 from minikube.artifacts.origin import Origin
 from minikube.artifacts.release import PROVISIONER_IMAGE, Releases
@@ -78,8 +79,11 @@ def _unpacked(prepared: Path, names: dict[str, str]) -> list[ImagePart]:
         manifest = _json(blob)
         if "layers" not in manifest:
             continue
-        config = _json(blobs / manifest["config"]["digest"].partition(":")[2]).get("config", {})
-        started = [*(config.get("Entrypoint") or ()), *(config.get("Cmd") or ())]
+        try:
+            config = _json(blobs / Digest(manifest["config"]["digest"]).hexadecimal).get("config", {})
+            started = [str(word) for word in (*(config.get("Entrypoint") or ()), *(config.get("Cmd") or ()))]
+        except (NotADigest, KeyError, TypeError, AttributeError):
+            continue
         component = next((name for name in names if any(Path(word).name == name for word in started)), "")
         if component:
             found.append(ImagePart(component, names[component], f"sha256:{blob.name}"))

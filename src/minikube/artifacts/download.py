@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import os
 import shutil
 import threading
@@ -15,8 +14,9 @@ from typing import BinaryIO, NamedTuple
 
 import urllib3
 
+from minikube.artifacts.digests import Digest
 from minikube.artifacts.followed import raise_if_stopping
-from minikube.artifacts.web import Trouble, Web, cut_short
+from minikube.artifacts.web import Trouble, Web, announced_length, cut_short
 from minikube.host.files import cannot_write, sync_directory
 from minikube.output.progress import Progress, Task, silent
 from minikube.output.reason import Reason
@@ -26,18 +26,18 @@ _BLOCK = 1 << 18
 _AT_ONCE = 6  # connections; more gain nothing and look like an attack
 _ENOUGH_TO_COUNT = 1 << 16  # bytes that make an attempt one that has moved on
 _WRONG_TWICE = 2
+_LARGEST = 4 << 30  # bytes in a file whose size nobody said
 
 
 class Wanted(NamedTuple):
     """A file by its content. `urls` are places that may have it, the best first; a place without it leads to the next."""
 
     urls: Sequence[str]
-    digest: str
-    """`sha256:…` or `sha512:…`."""
+    digest: Digest
     label: str = ""
     """For people; without one it is not worth showing."""
-    size: int = 0
-    """0 if nobody said."""
+    size: int | None = None
+    """None if nobody said."""
     headers: Mapping[str, str] = {}
 
 
@@ -55,9 +55,10 @@ class Downloads:
 
     def fetch(self, wanted: Wanted, target: Path) -> None:
         """Have the file at `target`: whole and right, or not there."""
-        whole = self.directory / wanted.digest.replace(":", "-")
+        whole = self.directory / wanted.digest.file_name
         with self._part(whole.with_name(f"{whole.name}.part")) as part:
-            if not (whole.exists() and _digest(whole, wanted.digest) == wanted.digest):
+            if not (whole.exists() and wanted.digest.of_file(whole) == wanted.digest):
+                _check_space(self.directory, wanted, part.seek(0, os.SEEK_END))
                 self._load(wanted, part)
                 os.fsync(part.fileno())
                 Path(part.name).replace(whole)
@@ -124,8 +125,7 @@ class _Transfer:
                 self.web.pause(tried, trouble)
 
     def _attempt(self, have: int) -> None:
-        complete = self.wanted.size and have == self.wanted.size
-        response = None if complete else self._open(have)
+        response = None if have == self.wanted.size else self._open(have)
         if response:
             try:
                 have, total = self._begin(response, have)
@@ -150,8 +150,7 @@ class _Transfer:
 
     def _begin(self, response: urllib3.BaseHTTPResponse, have: int) -> tuple[int, int]:
         """Where this answer's bytes belong, and how many there will be in all (0 if it does not say)."""
-        announced = response.headers.get("Content-Length", "")
-        length = int(announced) if announced.isdigit() else 0
+        length = announced_length(response.headers) or 0
         if response.status == 206:
             first = response.headers.get("Content-Range", "").removeprefix("bytes").strip().partition("-")[0]
             if first != str(have):
@@ -165,25 +164,25 @@ class _Transfer:
         tag = response.headers.get("ETag", "")
         self.validator = tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified", "")
         total = have + length if length else 0
-        if self.wanted.size and total and total != self.wanted.size:
+        if total and (total > _LARGEST if self.wanted.size is None else total != self.wanted.size):
             self._start_over()
-            raise Trouble(
-                Reason("INET_BAD_CHECKSUM", f"{self.url} has {total} bytes, and it should have {self.wanted.size}"), passing=False
-            )
-        self.task.set(have / _MB, (total or self.wanted.size) / _MB or None)
+            should = f"at most {_LARGEST}" if self.wanted.size is None else self.wanted.size
+            raise Trouble(Reason("INET_BAD_CHECKSUM", f"{self.url} has {total} bytes, and it should have {should}"), passing=False)
+        self.task.set(have / _MB, (total or self.wanted.size or 0) / _MB or None)
         return have, total
 
     def _receive(self, response: urllib3.BaseHTTPResponse, have: int, total: int) -> None:
         began, at_first = time.monotonic(), have
-        limit = total or self.wanted.size
+        expected, most = (total, _LARGEST) if self.wanted.size is None else (self.wanted.size, self.wanted.size)
         while data := self.web.chunk(response, self.url, _BLOCK):
             raise_if_stopping()
             self.part.write(data)
             have += len(data)
             self.downloads.bytes_moved += len(data)
             self.task.set(have / _MB)
-            if limit and have > limit:
-                break
+            if have > most:
+                self._start_over()
+                raise Trouble(Reason("INET_BAD_CHECKSUM", f"{self.url} goes on after the {most} bytes it may have"), passing=False)
             seconds = time.monotonic() - began
             if seconds > self.web.patience.idle:
                 if (have - at_first) / seconds < self.web.patience.slowest:
@@ -192,11 +191,11 @@ class _Transfer:
                     raise Trouble(Reason("INET_DOWNLOAD_TIMEOUT", message), passing=True)
                 began, at_first = time.monotonic(), have
         self.part.flush()
-        if limit and have < limit:
-            raise cut_short(self.url, have, limit)
+        if have < expected:
+            raise cut_short(self.url, have, expected)
 
     def _check(self) -> None:
-        found, expected = _digest(Path(self.part.name), self.wanted.digest), self.wanted.digest
+        found, expected = self.wanted.digest.of_file(Path(self.part.name)), self.wanted.digest
         if found == expected:
             return
         self._start_over()
@@ -226,8 +225,11 @@ def _lock(part: BinaryIO, path: Path) -> bool:
         return False
 
 
-def _digest(path: Path, like: str) -> str:
-    """The digest of a file, by the algorithm of another."""
-    algorithm = like.partition(":")[0]
-    with path.open("rb") as stream:
-        return f"{algorithm}:{hashlib.file_digest(stream, algorithm).hexdigest()}"
+def _check_space(directory: Path, wanted: Wanted, have: int) -> None:
+    free = shutil.disk_usage(directory).free
+    if wanted.size and wanted.size - have > free:
+        raise Reason(
+            "RSRC_INSUFFICIENT_STORAGE",
+            f"{wanted.label or wanted.digest[:23]} has {wanted.size / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free in {directory}",
+            advice="Free some space there, or set MINIKUBE_STORE to a directory on a larger file system.",
+        )

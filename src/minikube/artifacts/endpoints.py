@@ -24,6 +24,16 @@ DOCKER_HUB = "docker.io"
 DOCKER_HUB_SERVER = "registry-1.docker.io"
 
 
+class Signer(NamedTuple):
+    """Who must have signed: an account, and who vouches for its log-in."""
+
+    account: str
+    issuer: str
+
+
+KUBERNETES_SIGNER = Signer("krel-staging@k8s-releng-prod.iam.gserviceaccount.com", "https://accounts.google.com")
+
+
 class ReleasedFile(NamedTuple):
     """A file that a project publishes, by its place below the project's releases."""
 
@@ -35,6 +45,8 @@ class ReleasedFile(NamedTuple):
     """What to take out of an archive, by base name, or by more of its path where that is not enough; of no archive: nothing."""
     description: str = ""
     """Where GitHub describes the release, with the digest of each file, for a project that publishes no checksums of its own."""
+    signer: Signer | None = None
+    """Whose signature and certificate are beside it, with `.sig` and `.cert` after its name."""
 
     @property
     def name(self) -> str:
@@ -60,7 +72,7 @@ class ReleasedFile(NamedTuple):
 
 def kubernetes_binary(name: str, version: str, architecture: str) -> ReleasedFile:
     place = f"{version}/bin/linux/{architecture}/{name}"
-    return ReleasedFile(place, (f"{place}.sha512", f"{place}.sha256"), KUBERNETES_RELEASES)
+    return ReleasedFile(place, (f"{place}.sha512", f"{place}.sha256"), KUBERNETES_RELEASES, signer=KUBERNETES_SIGNER)
 
 
 def newest_patch_url(minor: str, mirror: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from minikube.host.process import spawn
+from minikube.output.visible import visible
 
 _running: set[subprocess.Popen[bytes]] = set()
 _lock = threading.Lock()
@@ -30,7 +31,7 @@ def follow(
         assert process.stdout is not None  # noqa: S101 - asked for below
         for raw in process.stdout:
             line = raw.decode(errors="replace").rstrip("\n")
-            record.write(line + "\n")
+            record.write(visible(line) + "\n")
             last = [*last[-199:], line]
             on_line(line)
         code = process.wait()

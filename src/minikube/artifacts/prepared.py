@@ -1,4 +1,4 @@
-"""A containerd store with all images of a version set already imported and unpacked, and its quick copy for a new node."""
+"""A containerd store with all images of a version set already imported and unpacked."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import filecmp
 import json
 import os
 import shutil
+import stat
+import struct
 import subprocess
 import tempfile
 import time
@@ -21,7 +23,7 @@ SECCOMP = "seccomp.json"
 """In a prepared store: the system calls this containerd lets a container make if nobody says otherwise (RuntimeDefault)."""
 
 _NAMESPACE = "k8s.io"
-_SNAPSHOTS = "io.containerd.snapshotter.v1.overlayfs/snapshots"
+SNAPSHOTS = "io.containerd.snapshotter.v1.overlayfs/snapshots"
 
 # Everything else that containerd keeps is about the one daemon that made it (its id, its tasks), or empty.
 _KEPT = ("io.containerd.content.v1.content", "io.containerd.metadata.v1.bolt", "io.containerd.snapshotter.v1.overlayfs")
@@ -44,7 +46,7 @@ path = "{scratch}/opt"
 """
 
 _START_SECONDS = 60
-_SMALL = 1 << 20  # bytes in a file
+_CAPABILITIES = "security.capability"
 
 
 def build_prepared_store(
@@ -76,24 +78,10 @@ def build_prepared_store(
     for path in destination.iterdir():
         if path.name not in _KEPT:
             shutil.rmtree(path)
+    _disarm(destination)
     (destination / SECCOMP).write_text(rules)
     for inside, source in (share or {}).items():
         _share(destination, inside, source)
-
-
-def clone_store(prepared: Path, destination: Path, *, layers: Path, seen_at: str) -> None:
-    """Give a node its own store: databases as copies, large image layers as hard links in `layers`, which the node sees at `seen_at`.
-
-    Linked files are one file with those of other clusters, so the node must not be able to write to what it sees at `seen_at`.
-    The store is there whole or, after a crash, not at all.
-    """
-    unfinished = destination.with_name(f"{destination.name}.unfinished")
-    for left in (unfinished, layers):
-        if left.exists():
-            shutil.rmtree(left)
-    layers.mkdir(parents=True)
-    _clone_directory(str(prepared), str(unfinished), layers=(f"{prepared}/{_SNAPSHOTS}", str(layers), seen_at))
-    unfinished.rename(destination)
 
 
 @contextlib.contextmanager
@@ -104,7 +92,9 @@ def private_containerd(root: Path, containerd: Path) -> Iterator[str]:
         config, log, address = Path(scratch, "config.toml"), Path(scratch, "log"), Path(scratch, "containerd.sock")
         config.write_text(_CONFIG.format(root=root.resolve(), scratch=scratch))
         with log.open("wb") as output:
-            process = spawn(tied([str(containerd), "--config", str(config), "--log-level", "warn"], own_mounts=True), stderr=output)
+            process = spawn(
+                tied([str(containerd), "--config", str(config), "--log-level", "warn"], own_mounts=True, own_network=True), stderr=output
+            )
         try:
             _wait_for_socket(address, process)
             yield str(address)
@@ -117,6 +107,31 @@ def private_containerd(root: Path, containerd: Path) -> Iterator[str]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def _disarm(store: Path) -> None:
+    """The store is within reach of this machine's users: no file of an image may give one of them rights, or be a device."""
+    for directory, names, files in os.walk(store / SNAPSHOTS):
+        for name in (*names, *files):
+            path = Path(directory, name)
+            status = path.lstat()
+            if stat.S_ISREG(status.st_mode):
+                if status.st_mode & (stat.S_ISUID | stat.S_ISGID):
+                    path.chmod(status.st_mode & 0o777)
+                _limit_capabilities(path)
+            elif (stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)) and status.st_rdev:  # 0:0 marks what a layer removes
+                path.unlink()
+
+
+def _limit_capabilities(path: Path) -> None:
+    """Low ports are all that the programs of Kubernetes' images ask for by themselves."""
+    try:
+        granted = os.getxattr(path, _CAPABILITIES)
+    except OSError:
+        return
+    low_ports = struct.pack("<I", 1 << 10)
+    if len(granted) != 20 or any(granted[place : place + 4] not in (bytes(4), low_ports) for place in (4, 8)) or any(granted[12:]):
+        os.removexattr(path, _CAPABILITIES)
 
 
 def _default_rules(client: Sequence[str]) -> str:
@@ -138,70 +153,10 @@ def _wait_for_socket(address: Path, process: subprocess.Popen[bytes]) -> None:
 
 
 def _share(store: Path, inside: str, source: Path) -> None:
-    for file in store.glob(f"{_SNAPSHOTS}/*/fs/{inside}"):
+    for file in store.glob(f"{SNAPSHOTS}/*/fs/{inside}"):
         if filecmp.cmp(file, source, shallow=False):
             link = file.with_name(f"{file.name}.shared")
             # Another file system: both copies stay, which costs space and nothing else.
             with contextlib.suppress(OSError):
                 link.hardlink_to(source)
                 link.replace(file)
-
-
-def _clone_directory(source: str, destination: str, *, layers: tuple[str, str, str] | None, link: bool = False) -> None:
-    os.mkdir(destination)  # noqa: PTH102 (strings all the way: this runs at every creation of a node)
-    with os.scandir(source) as entries:
-        for entry in entries:
-            target = f"{destination}/{entry.name}"
-            if layers and entry.name == "fs" and source.startswith(layers[0]) and _is_large(entry.path):
-                number = os.path.basename(source)  # noqa: PTH119
-                _clone_directory(entry.path, f"{layers[1]}/{number}", layers=None, link=True)
-                os.symlink(f"{layers[2]}/{number}", target)  # noqa: PTH211
-            elif entry.is_dir(follow_symlinks=False):
-                _clone_directory(entry.path, target, layers=layers, link=link)
-            elif link:
-                _link_or_copy(entry.path, target)
-            else:
-                _copy(entry.path, target)
-    _keep_attributes(source, destination)
-
-
-def _is_large(layer: str) -> bool:
-    """Small ones are copied: a pod in a user namespace needs the pause image on a file system that can map ids, which overlayfs cannot."""
-    return any(os.lstat(f"{directory}/{name}").st_size > _SMALL for directory, _, names in os.walk(layer) for name in names)
-
-
-def _link_or_copy(source: str, target: str) -> None:
-    """A hard link where it can be: unlike a reflink it also shares memory with the other clusters."""
-    try:
-        os.link(source, target, follow_symlinks=False)
-    except OSError:
-        _copy(source, target)
-
-
-def _copy(source: str, target: str) -> None:
-    if os.path.islink(source):  # noqa: PTH114
-        os.symlink(os.readlink(source), target)  # noqa: PTH115, PTH211
-    else:
-        with open(source, "rb") as original, open(target, "xb") as copy:  # noqa: PTH123
-            if not _reflink(original.fileno(), copy.fileno()):
-                shutil.copyfileobj(original, copy, 1 << 20)
-    _keep_attributes(source, target)
-
-
-def _reflink(original: int, copy: int) -> bool:
-    import fcntl
-
-    ficlone = 0x40049409
-    try:
-        fcntl.ioctl(copy, ficlone, original)
-    except OSError:
-        return False
-    return True
-
-
-def _keep_attributes(source: str, target: str) -> None:
-    """Mode, times and extended attributes (overlayfs marks opaque directories with one), and as root the owner."""
-    if os.geteuid() == 0:
-        status = os.lstat(source)
-        os.chown(target, status.st_uid, status.st_gid, follow_symlinks=False)
-    shutil.copystat(source, target, follow_symlinks=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import threading
@@ -10,21 +9,34 @@ from collections.abc import Mapping, Sequence
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
+from minikube.artifacts.digests import Digest, NotADigest, digest_of
 from minikube.artifacts.download import Downloads, Wanted
 from minikube.artifacts.endpoints import DOCKER_HUB, DOCKER_HUB_SERVER
 from minikube.artifacts.imagereference import Reference
+from minikube.artifacts.ocidocuments import (
+    DOCUMENT_BYTES,
+    INDEX,
+    INDEXES,
+    MANIFESTS,
+    Descriptor,
+    ImageManifest,
+    IndexEntry,
+    NotADocument,
+    decoded,
+    read_config,
+    read_document,
+)
 from minikube.artifacts.proxies import is_local
 from minikube.artifacts.registrylogin import credentials
-from minikube.artifacts.web import Trouble, Web
+from minikube.artifacts.web import Trouble, Web, is_address
 from minikube.output.reason import Reason
 
-_INDEXES = ("application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json")
-_MANIFESTS = ("application/vnd.oci.image.manifest.v1+json", "application/vnd.docker.distribution.manifest.v2+json")
-_ACCEPT = {"Accept": ", ".join((*_INDEXES, *_MANIFESTS))}
+_ACCEPT = {"Accept": ", ".join((*INDEXES, *MANIFESTS))}
 _WORTH_SHOWING = 1 << 20
-_LIMIT = 4 << 20  # bytes in a manifest, as registries have it
+_ANSWER_BYTES = 1 << 20
+_TOKEN = re.compile(r"[\x21-\x7e]{1,16384}")
 
 
 class Endpoint(NamedTuple):
@@ -38,21 +50,12 @@ class Endpoint(NamedTuple):
 class Manifest(NamedTuple):
     """One image for one architecture, as a registry describes it."""
 
-    digest: str
+    digest: Digest
     """What the name stands for: of the index where there is one."""
-    own_digest: str
+    own_digest: Digest
     media_type: str
     body: bytes
-
-    @property
-    def blobs(self) -> list[dict[str, Any]]:
-        """The configuration, then the layers."""
-        content = json.loads(self.body)
-        return [content["config"], *content["layers"]]
-
-    @property
-    def size(self) -> int:
-        return sum(int(blob["size"]) for blob in self.blobs)
+    content: ImageManifest
 
 
 class RemoteImage(NamedTuple):
@@ -64,8 +67,8 @@ class RemoteImage(NamedTuple):
     config: bytes
 
     @property
-    def layers(self) -> list[dict[str, Any]]:
-        return self.manifest.blobs[1:]
+    def layers(self) -> tuple[Descriptor, ...]:
+        return self.manifest.content.layers
 
 
 class Registry:
@@ -92,12 +95,12 @@ class Registry:
         """Fill an empty directory with an OCI layout of one image; `name` is what it is called there, if not by its own name."""
         image = self.describe(reference, architecture)
         manifest = image.manifest
-        blobs = directory / "blobs" / "sha256"
-        blobs.mkdir(parents=True)
-        for digest in {layer["digest"] for layer in image.layers}:
-            self.fetch(image, digest, directory / "blobs" / digest.replace(":", "/"))
-        (directory / "blobs" / manifest.blobs[0]["digest"].replace(":", "/")).write_bytes(image.config)
-        (blobs / manifest.own_digest.partition(":")[2]).write_bytes(manifest.body)
+        for digest in {manifest.own_digest, manifest.content.config.digest, *(layer.digest for layer in image.layers)}:
+            (directory / digest.blob).parent.mkdir(parents=True, exist_ok=True)
+        for layer in dict.fromkeys(image.layers):
+            self.fetch(image, layer, directory / layer.digest.blob)
+        (directory / manifest.content.config.digest.blob).write_bytes(image.config)
+        (directory / manifest.own_digest.blob).write_bytes(manifest.body)
         described = {
             "mediaType": manifest.media_type,
             "digest": manifest.own_digest,
@@ -105,27 +108,26 @@ class Registry:
             "platform": {"architecture": architecture, "os": "linux"},
             "annotations": {"io.containerd.image.name": name or str(reference), "org.opencontainers.image.ref.name": reference.tag},
         }
-        (directory / "index.json").write_text(json.dumps({"schemaVersion": 2, "mediaType": _INDEXES[0], "manifests": [described]}))
+        (directory / "index.json").write_text(json.dumps({"schemaVersion": 2, "mediaType": INDEX, "manifests": [described]}))
         (directory / "oci-layout").write_text('{"imageLayoutVersion":"1.0.0"}')
         return manifest
 
     def describe(self, reference: Reference, architecture: str) -> RemoteImage:
         """Everything that is to be known of an image before its layers are fetched."""
         endpoint, manifest = self.resolve(reference, architecture)
-        described = manifest.blobs[0]
-        url = f"{self._base(endpoint)}/v2/{reference.repository}/blobs/{described['digest']}"
+        wanted = manifest.content.config.digest
+        url = f"{self._base(endpoint)}/v2/{reference.repository}/blobs/{wanted}"
         try:
-            config, _ = self._authorized(endpoint, reference, lambda access: self.web.read(url, headers=access, limit=_LIMIT))
+            config, _ = self._authorized(endpoint, reference, lambda access: self.web.read(url, headers=access, limit=DOCUMENT_BYTES))
         except Reason as reason:
             raise _about_image(reference, endpoint, reason) from reason
-        if _sha256(config) != described["digest"]:
+        if not wanted.fits(config):
             raise Reason("INET_BAD_CHECKSUM", f"{endpoint.host} sends a configuration of {reference} that is not the one it should be")
         _check_architecture(reference, config, architecture)
         return RemoteImage(reference, endpoint, manifest, config)
 
-    def fetch(self, image: RemoteImage, digest: str, target: Path) -> None:
+    def fetch(self, image: RemoteImage, layer: Descriptor, target: Path) -> None:
         """One layer into a file."""
-        layer = next(layer for layer in image.layers if layer["digest"] == digest)
         self._blob(image.endpoint, image.reference, layer, target)
 
     def endpoints(self, registry: str) -> list[Endpoint]:
@@ -139,39 +141,43 @@ class Registry:
         ]
 
     def _manifest(self, endpoint: Endpoint, reference: Reference, architecture: str) -> Manifest:
-        body, media_type = self._document(endpoint, reference, reference.wanted)
-        digest = own = _sha256(body)
-        if media_type in _INDEXES:
-            entry = _for_architecture(reference, json.loads(body), architecture)
-            body, media_type = self._document(endpoint, reference, entry["digest"])
-            own = entry["digest"]
-        if media_type not in _MANIFESTS:
-            raise Reason("INET_IMAGE_NOT_FOUND", f"{reference} is kept in a form that nobody uses any more ({media_type})")
-        return Manifest(digest, own, media_type, body)
+        body, media_type, content = self._document(endpoint, reference, reference.digest or reference.tag)
+        digest = own = Digest(reference.digest) if reference.digest else digest_of(body)
+        if not isinstance(content, ImageManifest):
+            own = _for_architecture(reference, content, architecture)
+            body, media_type, content = self._document(endpoint, reference, own)
+        if not isinstance(content, ImageManifest):
+            raise _no_description(endpoint, reference, "an index that leads to another index")
+        return Manifest(digest, own, content.media_type or media_type, body, content)
 
-    def _document(self, endpoint: Endpoint, reference: Reference, wanted: str) -> tuple[bytes, str]:
+    def _document(self, endpoint: Endpoint, reference: Reference, wanted: str) -> tuple[bytes, str, tuple[IndexEntry, ...] | ImageManifest]:
+        """What a registry has under a tag or digest, and what it says that is."""
         url = f"{self._base(endpoint)}/v2/{reference.repository}/manifests/{wanted}"
         try:
             body, headers = self._authorized(
-                endpoint, reference, lambda access: self.web.read(url, headers={**_ACCEPT, **access}, limit=_LIMIT)
+                endpoint, reference, lambda access: self.web.read(url, headers={**_ACCEPT, **access}, limit=DOCUMENT_BYTES)
             )
         except Reason as reason:
             raise _about_image(reference, endpoint, reason) from reason
-        claimed = wanted if wanted.startswith("sha256:") else headers.get("Docker-Content-Digest", "")
-        if claimed.startswith("sha256:") and claimed != _sha256(body):
-            raise Reason("INET_BAD_CHECKSUM", f"{endpoint.host} sends a description of {reference} that is not the one it should be")
         try:
-            described = json.loads(body).get("mediaType", "")
-        except ValueError:
-            raise Reason("INET_BAD_CHECKSUM", f"{endpoint.host} sends something that is no description of {reference}") from None
-        return body, headers.get("Content-Type", "").partition(";")[0] or described
+            claimed = wanted if ":" in wanted else headers.get("Docker-Content-Digest", "")
+            if claimed and not Digest(claimed).fits(body):
+                raise Reason("INET_BAD_CHECKSUM", f"{endpoint.host} sends a description of {reference} that is not the one it should be")
+            content = read_document(body)
+        except (NotADigest, NotADocument) as error:
+            raise _no_description(endpoint, reference, str(error)) from None
+        forms = MANIFESTS if isinstance(content, ImageManifest) else INDEXES
+        media_type = headers.get("Content-Type", "").partition(";")[0].strip() or forms[0]
+        if media_type not in forms:
+            raise _no_description(endpoint, reference, f"{media_type[:100]!r}")
+        return body, media_type, content
 
-    def _blob(self, endpoint: Endpoint, reference: Reference, blob: Mapping[str, Any], target: Path) -> None:
-        url = f"{self._base(endpoint)}/v2/{reference.repository}/blobs/{blob['digest']}"
-        label = f"image {reference.repository.rpartition('/')[2]}:{reference.tag}" if int(blob["size"]) >= _WORTH_SHOWING else ""
+    def _blob(self, endpoint: Endpoint, reference: Reference, blob: Descriptor, target: Path) -> None:
+        url = f"{self._base(endpoint)}/v2/{reference.repository}/blobs/{blob.digest}"
+        label = f"image {reference.repository.rpartition('/')[2]}:{reference.tag}" if blob.size >= _WORTH_SHOWING else ""
 
         def fetch(access: Mapping[str, str]) -> None:
-            self.downloads.fetch(Wanted((url,), blob["digest"], label, int(blob["size"]), access), target)
+            self.downloads.fetch(Wanted((url,), blob.digest, label, blob.size, access), target)
 
         try:
             self._authorized(endpoint, reference, fetch)
@@ -202,9 +208,21 @@ class Registry:
         fields = dict(re.findall(r'(\w+)="([^"]*)"', rest))
         question = {"service": fields.get("service", ""), "scope": fields.get("scope", f"repository:{reference.repository}:pull")}
         url = f"{fields.get('realm', '')}?{urlencode(question)}"
-        body, _ = self.web.read(url, headers={"Authorization": f"Basic {own}"} if own else {})
-        answer = json.loads(body)
-        return f"Bearer {answer.get('token') or answer.get('access_token')}"
+        if not is_address(url):
+            raise Reason("INET_DOWNLOAD_FAILED", f"{endpoint.host} names {url[:100]!r} as the place that gives out tokens")
+        if own and urlsplit(url).scheme != "https" and not endpoint.insecure:
+            raise Reason(
+                "INET_DOWNLOAD_FAILED", f"{endpoint.host} wants the login for it sent to {url[:100]!r}, where anybody could read it"
+            )
+        body, _ = self.web.read(url, headers={"Authorization": f"Basic {own}"} if own else {}, limit=_ANSWER_BYTES)
+        try:
+            answer = decoded(body, dict[str, Any])
+        except NotADocument:
+            answer = {}
+        token = answer.get("token") or answer.get("access_token")
+        if not isinstance(token, str) or not _TOKEN.fullmatch(token):
+            raise Reason("INET_NOT_ALLOWED", f"{urlsplit(url).hostname} gives out no token for {reference}")
+        return f"Bearer {token}"
 
     def _base(self, endpoint: Endpoint) -> str:
         """`https://host`, or http where that is allowed and nothing else is spoken."""
@@ -237,23 +255,25 @@ def is_insecure(host: str, insecure: Sequence[str]) -> bool:
     return any(address in ip_network(entry, strict=False) for entry in insecure if "/" in entry and entry[0].isdigit())
 
 
-def _for_architecture(reference: Reference, index: Mapping[str, Any], architecture: str) -> dict[str, Any]:
-    offered = []
-    for entry in index.get("manifests", []):
-        platform = entry.get("platform", {})
-        if platform.get("os") == "linux" and platform.get("architecture") == architecture:
-            return dict(entry)
-        offered.append(f"{platform.get('os')}/{platform.get('architecture')}")
+def _for_architecture(reference: Reference, index: Sequence[IndexEntry], architecture: str) -> Digest:
+    for entry in index:
+        if (entry.system, entry.architecture) == ("linux", architecture):
+            return entry.digest
+    offered = [f"{entry.system}/{entry.architecture}"[:40] for entry in index[:20]]
     raise Reason("INET_IMAGE_NOT_FOUND", f"{reference} is not there for linux/{architecture}, only for {', '.join(offered) or 'nothing'}")
 
 
 def _check_architecture(reference: Reference, config: bytes, architecture: str) -> None:
     try:
-        found = json.loads(config).get("architecture", architecture)
-    except (ValueError, AttributeError):
+        found = read_config(config).architecture or architecture
+    except NotADocument:
         raise Reason("INET_IMAGE_NOT_FOUND", f"{reference} is something else than an image of containers") from None
     if found != architecture:
-        raise Reason("INET_IMAGE_NOT_FOUND", f"{reference} is there for {found} only, and this machine is {architecture}")
+        raise Reason("INET_IMAGE_NOT_FOUND", f"{reference} is there for {found[:40]} only, and this machine is {architecture}")
+
+
+def _no_description(endpoint: Endpoint, reference: Reference, what: str) -> Reason:
+    return Reason("INET_BAD_CHECKSUM", f"{endpoint.host} sends something that is no description of {reference}: {what}")
 
 
 def _about_image(reference: Reference, endpoint: Endpoint, reason: Reason) -> Reason:
@@ -275,7 +295,3 @@ def _login(endpoint: Endpoint) -> str:
 
 def _header(headers: Mapping[str, str], name: str) -> str:
     return next((value for key, value in headers.items() if key.lower() == name.lower()), "")
-
-
-def _sha256(body: bytes) -> str:
-    return f"sha256:{hashlib.sha256(body).hexdigest()}"

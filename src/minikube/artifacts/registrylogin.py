@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from minikube.artifacts.endpoints import DOCKER_HUB
+from minikube.host.credentials import as_person
 from minikube.host.process import ProcessFailed, run
 from minikube.output.debuglog import debug
 
@@ -19,15 +20,16 @@ _PATIENCE = 20.0  # seconds: a program may ask for a password of its own
 
 def credentials(registry: str) -> str:
     """Name and password for a registry as HTTP wants them (`name:password` in base64), or nothing."""
-    for path in _files():
-        try:
-            content = json.loads(path.read_bytes())
-        except (OSError, ValueError):
-            continue
-        for name in _names(registry):
-            found = _from_program(content, name) or _from_file(content, name)
-            if found:
-                return found
+    with as_person():  # whose logins they are, and whose file names the program that is asked
+        for path in _files():
+            try:
+                content = json.loads(path.read_bytes())
+            except (OSError, ValueError):
+                continue
+            for name in _names(registry):
+                found = _from_program(content, name) or _from_file(content, name)
+                if found:
+                    return found
     return ""
 
 

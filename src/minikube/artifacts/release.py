@@ -5,24 +5,25 @@ The node image is made from Debian packages and the storage provisioner from its
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
-import re
 import shutil
 import tarfile
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from minikube.artifacts import endpoints, imagereference
+from minikube.artifacts import endpoints, imagereference, tarreading
 from minikube.artifacts.catalogue import CRI_DOCKERD, CRI_O, DEFAULT, VersionSet
+from minikube.artifacts.digests import Digest, NotADigest
 from minikube.artifacts.download import Downloads, Wanted
-from minikube.artifacts.endpoints import ReleasedFile
+from minikube.artifacts.endpoints import ReleasedFile, Signer
 from minikube.artifacts.gocomponents import go_components, goarch
 from minikube.artifacts.gomodules import go_recipe
 from minikube.artifacts.layoutarchive import write_layouts
 from minikube.artifacts.oci import Entry, Image, write_archive
+from minikube.artifacts.ocidocuments import DOCUMENT_BYTES, decoded
 from minikube.artifacts.origin import Origin
 from minikube.artifacts.pins import Pins
 from minikube.artifacts.prepared import build_prepared_store
@@ -34,9 +35,13 @@ from minikube.artifacts.web import Web
 from minikube.output.progress import Progress
 from minikube.output.reason import Reason
 
+if TYPE_CHECKING:
+    from minikube.artifacts import sigstore
+
 _KUBERNETES = ("kubelet", "kubeadm", "kubectl")
 _CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
 PROVISIONER_IMAGE = "gcr.io/k8s-minikube/storage-provisioner:v5"
+_LARGEST_ARCHIVE = 2 << 30  # bytes, unpacked
 _BINARIES_IN_IMAGES = "io.containerd.snapshotter.v1.overlayfs/snapshots/*/fs/usr/local/bin"
 
 
@@ -53,9 +58,19 @@ class ReleaseRecipes(NamedTuple):
 class Releases:
     """One version set from one origin into one store."""
 
-    def __init__(self, versions: VersionSet, store: Store, origin: Origin, node_image: Recipe, *, web: Web | None = None) -> None:
+    def __init__(
+        self,
+        versions: VersionSet,
+        store: Store,
+        origin: Origin,
+        node_image: Recipe,
+        *,
+        web: Web | None = None,
+        roots: sigstore.Roots | None = None,
+    ) -> None:
+        """`roots`: whose certificates signatures must have, sigstore's public ones unless told."""
         self.versions, self.store, self.origin, self.node_image = versions, store, origin, node_image
-        self._web = web
+        self._web, self.roots = web, roots
         self._downloads: Downloads | None = None
         self.architecture = goarch()
         self.pins = Pins(store.root)
@@ -108,8 +123,12 @@ class Releases:
         def build(target: Path, progress: Progress) -> None:
             arrived = target / name
             digest = self._published_digest(released)
+            pin = f"{released.place} {digest.algorithm}"
+            self.pins.check(pin, digest)
             urls = released.urls(released.place, self.origin.binary_mirror)
             self._through(progress).fetch(Wanted(urls, digest, f"{name} {version}"), arrived)
+            signed = released.signer is not None and self._is_signed(released, released.signer, arrived)
+            self._hold(pin, digest, f"{name} {version}", progress, signer=released.signer, signed=signed)
             if released.members:
                 packed = arrived.rename(target.parent / "archive")
                 _take_out(packed, released, target)
@@ -119,8 +138,8 @@ class Releases:
 
         return _download(f"{name}-{version}", f"{released.place} {released.members}", build, f"{name} {version}")
 
-    def _published_digest(self, released: ReleasedFile) -> str:
-        """The checksum its project publishes, which must be the one seen when it was used first."""
+    def _published_digest(self, released: ReleasedFile) -> Digest:
+        """The checksum its project publishes."""
         missing: Reason | None = None
         for url in released.checksum_urls(self.origin.binary_mirror):
             algorithm = url.rpartition(".")[2].removesuffix("sum")
@@ -131,14 +150,48 @@ class Releases:
                     raise
                 missing = missing or reason
                 continue
-            digest = f"{algorithm}:{_checksum_in(text.decode(errors='replace'), released.name, url)}"
-            self.pins.hold(f"{released.place} {algorithm}", digest)
-            return digest
+            return _checksum_in(text.decode(errors="replace"), algorithm, released.name, url)
         if released.description:
-            digest = _described_digest(self.web.read(released.described_at)[0], released)
-            self.pins.hold(f"{released.place} {digest.partition(':')[0]}", digest)
-            return digest
+            return _described_digest(self.web.read(released.described_at, limit=DOCUMENT_BYTES)[0], released)
         raise Reason("INET_NOT_FOUND", f"there is no checksum of {released.name}: {missing.message if missing else 'none is published'}")
+
+    def _is_signed(self, released: ReleasedFile, signer: Signer, file: Path) -> bool:
+        """Whether there is a signature, which must then be right. Old releases have none, and mirrors may lack it."""
+        found = [self._beside(released, suffix) for suffix in (".sig", ".cert")]
+        if None in found:
+            return False
+        from minikube.artifacts import sigstore
+
+        signature, certificate = (content or b"" for content in found)
+        try:
+            sigstore.verify(file, signature, certificate, signer, self.roots or sigstore.public_roots())
+        except sigstore.BadSignature as error:
+            raise Reason(
+                "INET_BAD_SIGNATURE",
+                f"{released.name} is not what {signer.account} has signed: {error}",
+                advice="Nothing of it was used. Take it from another place: leave out --binary-mirror, or name another one.",
+            ) from None
+        return True
+
+    def _beside(self, released: ReleasedFile, suffix: str) -> bytes | None:
+        for url in released.urls(released.place + suffix, self.origin.binary_mirror):
+            try:
+                return self.web.read(url, limit=1 << 16)[0]
+            except Reason as reason:
+                if reason.id != "INET_NOT_FOUND":
+                    raise
+        return None
+
+    def _hold(self, pin: str, digest: str, what: str, progress: Progress, *, signer: Signer | None = None, signed: bool = False) -> None:
+        """Keep a checksum that is right, and say why it is believed if it is new."""
+        if not self.pins.hold(pin, digest):
+            return
+        if signer and signed:
+            progress.say(f"{what} is signed by {signer.account}: {digest[:23]}…")
+        elif signer:
+            progress.say(f"{what} has no signature there: it is trusted on first use as {digest[:23]}… (minikube cache pins)")
+        else:
+            progress.say(f"{what} is trusted on first use as {digest[:23]}… (minikube cache pins)")
 
     def _image(self, component: str, name: str) -> Recipe:
         reference = imagereference.parse(name)
@@ -148,7 +201,7 @@ class Releases:
                 self.web, self._through(progress), insecure=self.origin.insecure_registries, mirrors=self.origin.registry_mirrors
             )
             manifest = registry.pull(reference, target, self.architecture, name=name)
-            self.pins.hold(f"{name} {self.architecture}", manifest.digest)
+            self._hold(f"{name} {self.architecture}", manifest.digest, what, progress)
 
         what = f"image {component}:{reference.tag}"
         return _download(f"image-{component}-{reference.tag}", f"{name} {self.architecture}", build, what)
@@ -232,8 +285,9 @@ class Releases:
 
         def build(target: Path, progress: Progress) -> None:
             def program(name: str) -> Path:
-                found = next(self.store.path(stocked).glob(f"{_BINARIES_IN_IMAGES}/{name}"), None)
-                if found is None:
+                content = self.store.path(stocked).resolve()
+                found = next(content.glob(f"{_BINARIES_IN_IMAGES}/{name}"), None)
+                if found is None or not found.resolve().is_relative_to(content):
                     raise Reason("RUNTIME_CACHE", f"there is no {name} in the images of Kubernetes {self.versions.kubernetes}")
                 return found
 
@@ -246,7 +300,7 @@ class Releases:
 
         return Recipe(
             name=f"release-seed-{self.versions.kubernetes}",
-            identity=f"release {code_of('seed')}",
+            identity=f"release {code_of('seed', 'seedcheck')}",
             build=build,
             needs=(stocked,),
             estimate_seconds=10,
@@ -270,38 +324,37 @@ def _download(name: str, identity: str, build: Callable[[Path, Progress], None],
     return Recipe(f"release-{name}", f"release {identity} 1", build, estimate_seconds=4, what=what, light=True)
 
 
-def _checksum_in(text: str, name: str, url: str) -> str:
+def _checksum_in(text: str, algorithm: str, name: str, url: str) -> Digest:
     """A checksum alone, or the one on the line of that file."""
     for line in text.splitlines():
-        match = re.fullmatch(r"([0-9a-fA-F]{64}|[0-9a-fA-F]{128})(?:\s+\*?(\S+))?\s*", line.strip())
-        if match and (match[2] is None or match[2].rpartition("/")[2] == name):
-            return match[1].lower()
+        checksum, _, named = line.strip().partition(" ")
+        if not named or named.strip(" *\t").rpartition("/")[2] == name:
+            with contextlib.suppress(NotADigest):
+                return Digest(f"{algorithm}:{checksum.lower()}")
     raise Reason("INET_BAD_CHECKSUM", f"{url} has no checksum of {name} in it", advice="A proxy may have answered in the server's place.")
 
 
-def _described_digest(description: bytes, released: ReleasedFile) -> str:
+def _described_digest(description: bytes, released: ReleasedFile) -> Digest:
     """The digest that GitHub keeps of a release's file, in the form `sha256:…`."""
     try:
-        assets = json.loads(description)["assets"]
-        digest = next(str(asset["digest"]) for asset in assets if asset["name"] == released.name)
+        assets = decoded(description, dict[str, Any])["assets"]
+        return Digest(next(asset["digest"] for asset in assets if asset["name"] == released.name))
     except (ValueError, KeyError, TypeError, StopIteration):
-        digest = ""
-    if not re.fullmatch(r"sha256:[0-9a-f]{64}", digest):
-        raise Reason("INET_BAD_CHECKSUM", f"{released.described_at} has no checksum of {released.name} in it")
-    return digest
+        raise Reason("INET_BAD_CHECKSUM", f"{released.described_at} has no checksum of {released.name} in it") from None
 
 
 def _take_out(archive: Path, released: ReleasedFile, target: Path) -> None:
     """The wanted programs out of an archive, wherever in it they are; nothing else is unpacked."""
-    with tarfile.open(archive) as packed:
-        for member in packed:
-            wanted = next((one for one in released.members if f"/{member.name}".endswith(f"/{one}")), "")
-            content = packed.extractfile(member) if member.isfile() and wanted else None
-            if content:
-                name = wanted.rpartition("/")[2]
-                with content, (target / name).open("wb") as program:
-                    shutil.copyfileobj(content, program, 1 << 20)
-                (target / name).chmod(0o755)
+    try:
+        with archive.open("rb") as packed:
+            for member, opened in tarreading.members(tarreading.decompressed(packed) or packed, most=_LARGEST_ARCHIVE):
+                wanted = next((one for one in released.members if f"/{member.name}".endswith(f"/{one}")), "")
+                if wanted and member.isreg():
+                    program = target / wanted.rpartition("/")[2]
+                    tarreading.take_out(member, opened, program)
+                    program.chmod(0o755)
+    except tarreading.BadArchive as error:
+        raise Reason("INET_BAD_CHECKSUM", f"{released.name} is not an archive of programs: {error}") from None
     missing = [one for one in released.members if not (target / one.rpartition("/")[2]).exists()]
     if missing:
         raise Reason("INET_BAD_CHECKSUM", f"there is no {' and no '.join(missing)} in {released.name}")

@@ -10,12 +10,14 @@ from minikube.artifacts.catalogue import VersionSet
 from minikube.artifacts.endpoints import newest_patch_url
 from minikube.artifacts.origin import Origin
 from minikube.artifacts.store import Store
-from minikube.host.files import read_record, write_durably
-from minikube.host.process import ProcessFailed, run
+from minikube.artifacts.versionrecords import companions_in
+from minikube.host.files import write_durably
+from minikube.host.process import ProcessFailed
 from minikube.output.progress import Progress
 from minikube.output.reason import Reason
 
-_TAG = r"[0-9][0-9A-Za-z.]*"
+_TAG = r"[0-9][0-9A-Za-z.]{0,40}"
+_PATIENCE_SECONDS = 60
 
 
 def newest_patch(minor: str, origin: Origin) -> str:
@@ -29,7 +31,7 @@ def newest_patch(minor: str, origin: Origin) -> str:
         if reason.id != "INET_NOT_FOUND":
             raise
         text = ""
-    if not re.fullmatch(rf"{re.escape(minor)}\.\d+", text):
+    if not re.fullmatch(rf"{re.escape(minor)}\.[0-9]{{1,4}}", text):
         raise Reason(
             "INET_VERSION_UNAVAILABLE",
             f"{url} does not say which release of Kubernetes {minor} is the newest",
@@ -41,9 +43,10 @@ def newest_patch(minor: str, origin: Origin) -> str:
 def recorded(version: str, root: Path) -> VersionSet | None:
     """What was found out before."""
     try:
-        return VersionSet(kubernetes=version, **read_record(_record(version, root)))
-    except TypeError:
+        found = companions_in(_record(version, root).read_bytes())
+    except OSError:
         return None
+    return VersionSet(kubernetes=version, **found) if found else None
 
 
 def recorded_patches(minor: str, root: Path) -> list[str]:
@@ -55,8 +58,10 @@ def find_out(version: str, origin: Origin, store: Store, progress: Progress) -> 
     from minikube.artifacts.release import kubeadm_recipe  # most starts know already: they need not wait for its imports
 
     kubeadm = store.provide(kubeadm_recipe(version, store, origin), progress) / "kubeadm"
+    from minikube.host.sandbox import run_in_sandbox
+
     try:
-        said = run([str(kubeadm), "config", "images", "list", f"--kubernetes-version={version}"]).text
+        said = run_in_sandbox(kubeadm, ["config", "images", "list", f"--kubernetes-version={version}"], seconds=_PATIENCE_SECONDS)
     except ProcessFailed as error:
         raise Reason("INET_VERSION_UNAVAILABLE", f"kubeadm {version} does not say which images go with it: {error}") from error
     asked = {name: re.search(rf"^\S*/{name}:v?({_TAG})(?:-\d+)?$", said, re.MULTILINE) for name in ("etcd", "coredns", "pause")}

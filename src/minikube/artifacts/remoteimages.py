@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from minikube.artifacts import imagereference, imagestream
+from minikube.artifacts.digests import Digest
 from minikube.artifacts.download import Downloads
 from minikube.artifacts.imagearchive import ArchivedImage, Layer, Piece, machine_architecture
 from minikube.artifacts.jobs import Job, run_jobs
+from minikube.artifacts.ocidocuments import Descriptor, read_config
 from minikube.artifacts.origin import Origin
 from minikube.artifacts.registry import Registry, RemoteImage
 from minikube.artifacts.store import Store
@@ -30,26 +31,26 @@ class Remote:
     def __init__(self, registry: Registry, found: RemoteImage, directory: Path) -> None:
         self._registry, self._found, self._directory = registry, found, directory
         try:
-            diff_ids = json.loads(found.config)["rootfs"]["diff_ids"]
             layers = [
-                Layer(layer["digest"], diff_id, int(layer["size"]), Piece(str(self._place(layer["digest"])), 0, int(layer["size"])))
-                for layer, diff_id in zip(found.layers, diff_ids, strict=True)
+                Layer(layer.digest, diff_id, layer.size, Piece(str(self._place(layer.digest)), 0, layer.size))
+                for layer, diff_id in zip(found.layers, read_config(found.config).diff_ids, strict=True)
             ]
-        except (KeyError, TypeError, ValueError):
+        except ValueError:
             raise Reason("INET_IMAGE_NOT_FOUND", f"{found.reference} is something else than an image of containers") from None
         manifest = found.manifest
         self.image = ArchivedImage((str(found.reference),), manifest.body, manifest.media_type, found.config, tuple(layers))
 
-    def fetch(self, digests: Collection[str]) -> None:
+    def fetch(self, digests: Collection[Digest]) -> None:
         """Have these layers, several at a time."""
 
-        def job(digest: str) -> Job:
-            return Job(digest, lambda: self._registry.fetch(self._found, digest, self._place(digest)), light=True)
+        def job(layer: Descriptor) -> Job:
+            return Job(layer.digest, lambda: self._registry.fetch(self._found, layer, self._place(layer.digest)), light=True)
 
-        run_jobs([job(digest) for digest in dict.fromkeys(digests)], at_once=_AT_ONCE)
+        wanted = {layer.digest: layer for layer in self._found.layers if layer.digest in digests}
+        run_jobs([job(layer) for layer in wanted.values()], at_once=_AT_ONCE)
 
-    def _place(self, digest: str) -> Path:
-        return self._directory / digest.replace(":", "-")
+    def _place(self, digest: Digest) -> Path:
+        return self._directory / digest.file_name
 
 
 @contextmanager

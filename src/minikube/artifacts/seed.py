@@ -3,6 +3,8 @@
 An API server that starts on an empty etcd creates some two hundred objects one by one (roles, bindings, priority classes …), and the
 controller manager a service account for each controller: seconds in which the cluster is of no use. They are the same in every cluster but
 for their identity and age. Here they are made once, by a real API server and a real controller manager, and kept.
+
+These programs may come from images of others. They run in a sandbox, which nobody on this machine can reach, and what comes out is checked.
 """
 
 from __future__ import annotations
@@ -10,19 +12,17 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
-import os
-import socket
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from minikube.host.process import spawn, tied
 from minikube.output.reason import Reason
 
 if TYPE_CHECKING:  # every start imports this module, and few make a seed
-    from urllib.request import BaseHandler, OpenerDirector
+    import socket
+
+    from minikube.host.sandbox import Sandbox
 
 SEED = "seed.json"
 
@@ -33,143 +33,154 @@ PREFIXES = (
 )
 
 _PATIENCE_SECONDS = 90
-_ADMIN_TOKEN = "seed-administrator"  # noqa: S105 - for an API server that lives for seconds, on loopback, in a directory of ours
-_MANAGER_TOKEN = "seed-controller-manager"  # noqa: S105
+_LARGEST_ANSWER = 16 << 20
+# In a network of their own.
+_ETCD, _PEERS, _API, _MANAGER = 2379, 2380, 6443, 10257
 
 
 def build_seed(destination: Path, *, etcd: Path, api_server: Sequence[str], controller_manager: Sequence[str]) -> None:
     """Fill an empty directory with `seed.json`: keys and values as etcd has them. The programs are given as their first words."""
-    with tempfile.TemporaryDirectory(prefix="minikube-seed-") as scratch:
-        directory = Path(scratch)
-        database, peers, api, manager = _free_ports(4)
-        _write_credentials(directory, api)
-        with contextlib.ExitStack() as running:
-            for argv in (_etcd(etcd, directory, database, peers), _api_server(api_server, directory, api, database)):
-                running.enter_context(_process(argv, directory))
-            _wait(lambda: _get(f"https://127.0.0.1:{api}/readyz", directory) == b"ok", directory, "the API server")
-            running.enter_context(_process(_controller_manager(controller_manager, directory, manager), directory))
-            _wait(lambda: _settled(database), directory, "the controller manager")
-            pairs = [pair for prefix in PREFIXES for pair in _range(database, f"/registry/{prefix}/")]
+    import secrets
+
+    from minikube.artifacts.seedcheck import check_seed
+    from minikube.host.sandbox import sandbox
+
+    with sandbox(seconds=_PATIENCE_SECONDS + 30) as box:
+        token = secrets.token_hex(32)
+        _write_credentials(box, token)
+        made = _Making(box)
+        made.start([str(etcd), *_etcd()])
+        made.start([*api_server, *_api_server()])
+        made.wait(lambda: _ready(box, token), "the API server")
+        made.start([*controller_manager, *_controller_manager()])
+        made.wait(lambda: _settled(box), "the controller manager")
+        pairs = [pair for prefix in PREFIXES for pair in _range(box, f"/registry/{prefix}/")]
+    check_seed(pairs)
     (destination / SEED).write_text(json.dumps(pairs) + "\n")
 
 
-def _etcd(binary: Path, directory: Path, port: int, peers: int) -> list[str]:
-    client, peer = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peers}"
+class _Making:
+    """The programs that were started, and what they say if nothing comes of it."""
+
+    def __init__(self, box: Sandbox) -> None:
+        self._box = box
+        self._started: dict[str, int] = {}
+
+    def start(self, argv: Sequence[str]) -> None:
+        self._started[" ".join(Path(word).name for word in argv[:2])] = self._box.start(Path(argv[0]), argv[1:])
+
+    def wait(self, check: Callable[[], bool], what: str) -> None:
+        from http.client import HTTPException
+
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while True:
+            with contextlib.suppress(OSError, ValueError, HTTPException):
+                if check():
+                    return
+            found = {name: self._look_at(number) for name, number in self._started.items()}
+            ended = [name for name, (code, _) in found.items() if code is not None]
+            if ended or time.monotonic() > deadline:
+                words = "\n".join(said[-1000:] for _, said in found.values())
+                how = f"{ended[0]} ended" if ended else "it took too long"
+                raise Reason("RUNTIME_CACHE", f"the first content of a cluster could not be made: {what} did not come up ({how})\n{words}")
+            time.sleep(0.05)
+
+    def _look_at(self, process: int) -> tuple[int | None, str]:
+        try:
+            return self._box.look_at(process)
+        except OSError as error:
+            return -9, str(error)
+
+
+def _etcd() -> list[str]:
+    client, peer = f"http://127.0.0.1:{_ETCD}", f"http://127.0.0.1:{_PEERS}"
     return [
-        *(str(binary), f"--data-dir={directory}/etcd", "--unsafe-no-fsync", "--log-level=error", "--name=seed"),
+        *("--data-dir=/etcd", "--unsafe-no-fsync", "--log-level=error", "--name=seed"),
         *(f"--listen-client-urls={client}", f"--advertise-client-urls={client}"),
         *(f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}", f"--initial-cluster=seed={peer}"),
     ]
 
 
-def _api_server(program: Sequence[str], directory: Path, port: int, database: int) -> list[str]:
+def _api_server() -> list[str]:
     return [
-        *(*program, "--bind-address=127.0.0.1", f"--secure-port={port}", f"--cert-dir={directory}/certs"),
-        *(f"--etcd-servers=http://127.0.0.1:{database}", "--service-cluster-ip-range=10.96.0.0/12", "--authorization-mode=Node,RBAC"),
-        *(f"--token-auth-file={directory}/tokens.csv", f"--service-account-key-file={directory}/account.key"),
-        *(
-            f"--service-account-signing-key-file={directory}/account.key",
-            "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
-        ),
+        # An address for documentation: the API server wants one to tell others, and nobody hears of it.
+        *("--bind-address=127.0.0.1", f"--secure-port={_API}", "--cert-dir=/certs", "--advertise-address=192.0.2.1"),
+        *(f"--etcd-servers=http://127.0.0.1:{_ETCD}", "--service-cluster-ip-range=10.96.0.0/12", "--authorization-mode=Node,RBAC"),
+        *("--token-auth-file=/tokens.csv", "--service-account-key-file=/account.key", "--service-account-signing-key-file=/account.key"),
+        "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
     ]
 
 
-def _controller_manager(program: Sequence[str], directory: Path, port: int) -> list[str]:
+def _controller_manager() -> list[str]:
     return [
-        *(*program, f"--kubeconfig={directory}/manager.json", "--leader-elect=false"),
-        *("--use-service-account-credentials=true", f"--service-account-private-key-file={directory}/account.key"),
-        *(f"--secure-port={port}", "--bind-address=127.0.0.1", f"--cert-dir={directory}/certs-manager"),
+        *("--kubeconfig=/manager.json", "--leader-elect=false"),
+        *("--use-service-account-credentials=true", "--service-account-private-key-file=/account.key"),
+        *(f"--secure-port={_MANAGER}", "--bind-address=127.0.0.1", "--cert-dir=/certs-manager"),
         *("--kube-api-qps=1000", "--kube-api-burst=2000", "--controllers=*,bootstrap-signer-controller,token-cleaner-controller"),
     ]
 
 
-def _write_credentials(directory: Path, port: int) -> None:
+def _write_credentials(box: Sandbox, admin_token: str) -> None:
+    import secrets
+
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
-    key = ec.generate_private_key(ec.SECP256R1())
+    key, manager_token = ec.generate_private_key(ec.SECP256R1()), secrets.token_hex(32)
     pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption())
-    (directory / "account.key").write_bytes(pem)
-    (directory / "tokens.csv").write_text(
-        f'{_ADMIN_TOKEN},admin,1,"system:masters"\n{_MANAGER_TOKEN},system:kube-controller-manager,2,""\n'
-    )
+    box.write("account.key", pem.decode())
+    box.write("tokens.csv", f'{admin_token},admin,1,"system:masters"\n{manager_token},system:kube-controller-manager,2,""\n')
     named = {"name": "seed"}
     kubeconfig = {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [named | {"cluster": {"server": f"https://127.0.0.1:{port}", "insecure-skip-tls-verify": True}}],
-        "users": [named | {"user": {"token": _MANAGER_TOKEN}}],
+        "clusters": [named | {"cluster": {"server": f"https://127.0.0.1:{_API}", "insecure-skip-tls-verify": True}}],
+        "users": [named | {"user": {"token": manager_token}}],
         "contexts": [named | {"context": {"cluster": "seed", "user": "seed"}}],
         "current-context": "seed",
     }
-    (directory / "manager.json").write_text(json.dumps(kubeconfig))
+    box.write("manager.json", json.dumps(kubeconfig))
 
 
-def _settled(database: int, *, quiet: float = 1.0) -> bool:
+def _ready(box: Sandbox, token: str) -> bool:
+    import ssl
+
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nobody else is in that network
+    with context.wrap_socket(_connected(box, _API)) as stream:
+        return _asked(stream, "GET", "/readyz", headers={"Authorization": f"Bearer {token}"}) == b"ok"
+
+
+def _settled(box: Sandbox, *, quiet: float = 1.0) -> bool:
     """Whether every controller has its account: there are some, and none has come for a while."""
-    before = len(_range(database, "/registry/serviceaccounts/"))
+    before = len(_range(box, "/registry/serviceaccounts/"))
     time.sleep(quiet)
-    return before > 30 and before == len(_range(database, "/registry/serviceaccounts/"))
+    return before > 30 and before == len(_range(box, "/registry/serviceaccounts/"))
 
 
-def _range(database: int, prefix: str) -> list[dict[str, str]]:
+def _range(box: Sandbox, prefix: str) -> list[dict[str, str]]:
     end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
     question = {"key": base64.b64encode(prefix.encode()).decode(), "range_end": base64.b64encode(end.encode()).decode()}
-    from urllib.request import Request
-
-    request = Request(f"http://127.0.0.1:{database}/v3/kv/range", json.dumps(question).encode())
-    with _opener().open(request, timeout=10) as answer:
-        found: list[dict[str, Any]] = json.load(answer).get("kvs", [])
+    with _connected(box, _ETCD) as stream:
+        found: list[dict[str, Any]] = json.loads(_asked(stream, "POST", "/v3/kv/range", body=json.dumps(question).encode())).get("kvs", [])
     return [{"key": pair["key"], "value": pair["value"]} for pair in found]
 
 
-def _get(url: str, directory: Path) -> bytes:
-    import ssl
+def _connected(box: Sandbox, port: int) -> socket.socket:
+    stream = box.connect(port)
+    stream.settimeout(10)
+    return stream
 
-    certificate = directory / "certs" / "apiserver.crt"  # made by the API server itself, self-signed, when it starts
-    if not certificate.exists():
-        raise OSError("not there yet")
-    from urllib.request import HTTPSHandler, Request
 
-    request = Request(url, headers={"Authorization": f"Bearer {_ADMIN_TOKEN}"})  # noqa: S310 - loopback
-    context = ssl.create_default_context(cafile=str(certificate))
-    with _opener(HTTPSHandler(context=context)).open(request, timeout=5) as answer:
-        content: bytes = answer.read()
+def _asked(stream: socket.socket, method: str, path: str, *, body: bytes = b"", headers: dict[str, str] | None = None) -> bytes:
+    """The answer of an HTTP server at the other end of a socket."""
+    from http.client import HTTPConnection
+
+    connection = HTTPConnection("127.0.0.1")
+    connection.sock = stream
+    connection.request(method, path, body, headers or {})
+    answer = connection.getresponse()
+    content = answer.read(_LARGEST_ANSWER + 1)
+    if answer.status != 200 or len(content) > _LARGEST_ANSWER:
+        raise OSError(None, f"HTTP {answer.status}, {len(content)} bytes")
     return content
-
-
-def _opener(*handlers: BaseHandler) -> OpenerDirector:
-    from urllib.request import ProxyHandler, build_opener
-
-    return build_opener(ProxyHandler({}), *handlers)  # loopback never goes through a proxy
-
-
-def _wait(check: Any, directory: Path, what: str) -> None:
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while True:
-        with contextlib.suppress(OSError, ValueError):
-            if check():
-                return
-        if time.monotonic() > deadline:
-            words = "\n".join(log.read_text(errors="replace")[-1000:] for log in sorted(directory.glob("*.log")))
-            raise Reason("RUNTIME_CACHE", f"the first content of a cluster could not be made: {what} did not come up\n{words}")
-        time.sleep(0.05)
-
-
-@contextlib.contextmanager
-def _process(argv: Sequence[str], directory: Path) -> Iterator[None]:
-    with (directory / f"{Path(argv[0]).name}-{len(list(directory.glob('*.log')))}.log").open("wb") as log:
-        process = spawn(tied(argv), stdout=log, stderr=log, env={"PATH": os.environ.get("PATH", ""), "HOME": str(directory)})
-    try:
-        yield
-    finally:
-        process.kill()  # nothing of it is kept
-        process.wait()
-
-
-def _free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from minikube.artifacts import sealing
 from minikube.artifacts.followed import raise_if_stopping
+from minikube.artifacts.rootspart import is_believed
 from minikube.host.files import cannot_write, sync_directory
 from minikube.host.process import ProcessFailed, run
 from minikube.output.debuglog import debug
@@ -76,7 +77,7 @@ class Store:
     def entry(self, name: str, digest: str) -> Path | None:
         """The content of a sealed entry that passes its check, else None."""
         entry = self.root / "entries" / f"{name}-{digest[:12]}"
-        return entry / sealing.CONTENT if entry.is_dir() and sealing.check(entry) is None else None
+        return entry / sealing.CONTENT if entry.is_dir() and is_believed(entry) and sealing.check(entry) is None else None
 
     def has(self, recipe: Recipe) -> bool:
         return self.entry(recipe.name, recipe.digest) is not None
@@ -117,7 +118,7 @@ class Store:
         entry = self.root / "entries" / recipe.entry_name
         if not entry.exists():
             return None
-        damage = sealing.check(entry)
+        damage = sealing.check(entry) if is_believed(entry) else sealing.Damage(entry.name, "is not root's")
         if damage is None:
             return entry / sealing.CONTENT
         progress.say(f"{recipe.label} in the store is damaged ({damage}): making it again")

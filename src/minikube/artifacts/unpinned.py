@@ -17,6 +17,7 @@ from minikube.artifacts.endpoints import newest_patch_url
 from minikube.artifacts.gocomponents import is_current, made_wrappers
 from minikube.artifacts.sources import BUNDLE, MODULES, RELEASE, Sourcing
 from minikube.artifacts.store import Store
+from minikube.artifacts.versionrecords import companions_in
 from minikube.output.progress import Progress
 from minikube.output.reason import Reason
 
@@ -28,7 +29,7 @@ _OLDEST_BUILT = (1, 29)
 def resolve_version(text: str, sourcing: Sourcing, progress: Progress, *, force: bool = False) -> str:
     """As the catalogue does; a minor version without pins becomes its newest patch known here or at the source."""
     wanted = catalogue.resolve_version(text, force=force)
-    if wanted.count(".") == 2:
+    if not re.fullmatch(r"v\d+\.\d+", wanted):
         return wanted
     # One that was used before does not change by itself when a newer patch comes out, and needs nobody to be asked.
     if used := _used_patches(wanted, sourcing):
@@ -66,10 +67,11 @@ def recorded(version: str, source: str = "") -> VersionSet | None:
     if source != RELEASE:
         wrapper = made_wrappers() / f"kubernetes-{version}"
         try:
-            if is_current(wrapper):
-                return VersionSet(kubernetes=version, **json.loads((wrapper / _COMPANIONS).read_bytes()))
-        except (OSError, ValueError, TypeError):
-            pass
+            found = companions_in((wrapper / _COMPANIONS).read_bytes()) if is_current(wrapper) else None
+        except OSError:
+            found = None
+        if found:
+            return VersionSet(kubernetes=version, **found)
     return None if source == MODULES else releasedversions.recorded(version, Store().root)
 
 
@@ -127,6 +129,7 @@ def _record(version: str, progress: Progress) -> VersionSet:
         scratch.rename(target)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+    progress.say(f"Kubernetes {version} is trusted on first use: its modules are kept in {target} by checksum")
     return versions
 
 

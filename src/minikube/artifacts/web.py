@@ -5,9 +5,12 @@ urllib3's exceptions end here: whatever goes wrong is a `Trouble`, which knows w
 
 from __future__ import annotations
 
+import re
 import ssl
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 from urllib.parse import unquote, urljoin, urlsplit
@@ -40,6 +43,8 @@ class Patience(NamedTuple):
     """Before the second attempt; doubled before each further one."""
     slowest: float = 1024.0
     """Bytes per second, over as long a time as `idle`: below that another connection may do better."""
+    document: float = 60.0
+    """Seconds for a small document, from the connection to its last byte."""
 
 
 class Trouble(Exception):
@@ -84,13 +89,28 @@ class Web:
                 if response.status >= 400:
                     raise self._refusal(url, response)
                 return response
-            response.drain_conn()
-            response.release_conn()
-            onward = urljoin(url, target)
-            if urlsplit(onward).netloc != urlsplit(url).netloc:
+            response.close()  # its body may have no end
+            onward = self._onward(url, target)
+            if urlsplit(onward)[:2] != urlsplit(url)[:2]:
                 sent.pop("Authorization", None)  # meant for the first host only
             url = onward
         raise Trouble(Reason("INET_DOWNLOAD_FAILED", f"{url}: it leads from one address to the next, without end"), passing=False)
+
+    def _onward(self, url: str, target: str) -> str:
+        """Where a server sends us: another web server, and from one whose certificate counts only to another such."""
+        try:
+            onward = urljoin(url, target)
+            checked = urlsplit(url).scheme == "https" and self._checks(url)
+            allowed = is_address(onward) and (urlsplit(onward).scheme == "https" or not checked)
+        except ValueError:
+            allowed = False
+        if not allowed:
+            raise Trouble(Reason("INET_DOWNLOAD_FAILED", f"{url} leads to {target[:200]!r}, where nothing is fetched from"), passing=False)
+        return onward
+
+    def _checks(self, url: str) -> bool:
+        parts = urlsplit(url)
+        return not self._unchecked & {parts.hostname, parts.netloc}
 
     def read(self, url: str, *, limit: int = 8 << 20, headers: Mapping[str, str] | None = None) -> tuple[bytes, Mapping[str, str]]:
         """A small document, whole, with its headers; tried again as often as patience allows."""
@@ -105,12 +125,28 @@ class Web:
                 response.close()
             if len(body) > limit:
                 raise Trouble(Reason("INET_DOWNLOAD_FAILED", f"{url} is far larger than such a document can be"), passing=False)
-            announced = response.headers.get("Content-Length", "")
-            if announced.isdigit() and int(announced) != len(body):
-                raise cut_short(url, len(body), int(announced))
+            announced = announced_length(response.headers)
+            if announced is not None and announced != len(body):
+                raise cut_short(url, len(body), announced)
             return body, response.headers
 
-        return self.patiently(attempt)
+        return self.patiently(lambda: self._in_time(attempt, url))
+
+    def _in_time(self, attempt: Callable[[], Answer], url: str) -> Answer:
+        """In a thread, which is left alone when it is late: a byte now and then keeps it waiting for the end of a header or chunk."""
+        outcome: Future[Answer] = Future()
+
+        def work() -> None:
+            try:
+                outcome.set_result(attempt())
+            except BaseException as error:
+                outcome.set_exception(error)
+
+        threading.Thread(target=work, name=f"reading {url}", daemon=True).start()
+        try:
+            return outcome.result(self.patience.document)
+        except TimeoutError as error:
+            raise self._failure(url, error) from error
 
     def chunk(self, response: urllib3.BaseHTTPResponse, url: str, most: int) -> bytes:
         """What has arrived, at most so much; nothing at the end."""
@@ -151,15 +187,13 @@ class Web:
                 decode_content=False,
                 timeout=urllib3.Timeout(connect=self.patience.connect, read=self.patience.idle),
             )
-        except (exceptions.HTTPError, OSError) as error:
+        except (exceptions.HTTPError, OSError, UnicodeError) as error:
             raise self._failure(url, error) from error
 
     def _manager(self, url: str) -> urllib3.PoolManager:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        if not is_address(url):
             raise Reason("MK_USAGE", f'"{url}" is not an address of a web server', advice="Give one that begins with https:// or http://.")
-        proxy = self._proxies.for_url(url)
-        checked = not self._unchecked & {parts.hostname, parts.netloc}
+        proxy, checked = self._proxies.for_url(url), self._checks(url)
         if (proxy, checked) not in self._managers:
             self._managers[proxy, checked] = self._new_manager(proxy, checked=checked)
         return self._managers[proxy, checked]
@@ -190,7 +224,7 @@ class Web:
         return Trouble(
             trouble,
             passing=status in (408, 425, 429) or status >= 500,
-            wait=float(wait) if wait.isdigit() else 0.0,
+            wait=float(wait) if re.fullmatch("[0-9]{1,9}", wait) else 0.0,
             status=status,
             headers=headers,
         )
@@ -216,6 +250,21 @@ class Web:
         if late and not isinstance(error, exceptions.NewConnectionError):
             return Trouble(Reason("INET_DOWNLOAD_TIMEOUT", f"{host} takes too long to answer ({url})"), passing=True)
         return Trouble(Reason("INET_DOWNLOAD_FAILED", f"{url} cannot be had: {_last(words)}"), passing=True)
+
+
+def announced_length(headers: Mapping[str, str]) -> int | None:
+    """How many bytes a server says there are; None if it does not say, or nonsense."""
+    said = headers.get("Content-Length", "")
+    return int(said) if re.fullmatch("[0-9]{1,15}", said) else None
+
+
+def is_address(url: str) -> bool:
+    """Whether this is the address of a web server."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def cut_short(url: str, got: int, announced: int) -> Trouble:

@@ -34,7 +34,7 @@ def _license(call: Call) -> None:
 
     from minikube.artifacts.licences import gather
 
-    directory = Path(call.settings.get("dir"))
+    directory = Path(call.settings.get("dir")) / "licenses"
     try:
         found = gather(directory)
     except OSError as error:
@@ -53,11 +53,11 @@ COMMANDS = {
         "license",
         "Outputs the licenses of dependencies to a directory",
         _license,
-        flags=(Flag("dir", short="d", default=".", help="Directory to write to."),),
+        flags=(Flag("dir", short="d", default=".", help="Directory to write the directory `licenses` to."),),
         max_arguments=0,
         details="Writes the licenses of everything that runs in a cluster and in minikube itself to a directory, one for each component, "
         "from the sources they were built from.",
-        examples=("minikube license -d licenses",),
+        examples=("minikube license", "minikube license -d /tmp"),
     ),
     "update-check": Command(
         "update-check",

@@ -45,12 +45,14 @@ def _list(call: Call) -> None:
 def _enable(call: Call) -> None:
     from minikube.addons.catalogue import require_built, require_known
     from minikube.cli import checks
-    from minikube.cluster.existing import running_node
 
     name = call.settings.arguments[0]
     require_known(name)
-    running_node(checks.existing_profile(call))
+    profile = checks.existing_profile(call)
     require_built(name)
+    from minikube.cluster.addons import enable
+
+    enable(profile, name, call.report)
     call.report.info(f"The '{name}' addon is enabled", style="addons")
 
 
@@ -61,9 +63,11 @@ def _disable(call: Call) -> None:
     name = call.settings.arguments[0]
     if name not in ADDONS:
         raise Reason("SVC_ADDON_UNSUPPORTED", f'"{name}" is not a valid minikube addon')
-    checks.existing_profile(call)
+    profile = checks.existing_profile(call)
     if name in BUILT:
-        raise Reason("MK_UNIMPLEMENTED", f"The addon '{name}' cannot be disabled yet: it is part of every cluster")
+        from minikube.cluster.addons import disable
+
+        disable(profile, name, call.report)
     call.report.info(f"The '{name}' addon is disabled", style="addons")
 
 

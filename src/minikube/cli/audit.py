@@ -1,4 +1,4 @@
-"""logs/audit.json: which command was run when, by whom, for which profile."""
+"""logs/audit.json: which command was run when, by whom, for which profile. Secrets of command lines are not in it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import sys
 import time
 
 from minikube import __version__
+from minikube.host.privatefiles import open_private
 from minikube.output.debuglog import debug
 from minikube.output.events import new_id
 from minikube.output.reason import Reason
+from minikube.output.secrets import hide
 from minikube.profiles.paths import home_text
 
 TYPE_CHECKING = False  # typing costs half of Python's own start
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 _MAX_ENTRIES = 1000  # the default of the key MaxAuditEntries
 _OPEN = '"endTime":""'.ljust(48)
+_FOR_OTHERS = ("ssh", "kubectl")  # their words are for programs of which nobody knows what is secret
 _ROW_BYTES = 400  # about what a row takes: smaller files are not read just to count their rows
 
 
@@ -46,17 +49,17 @@ class Audit:
         try:
             if self._settings.get("skip-audit"):
                 return
-            file = audit_file()
             row = self._row().replace('"endTime":""', end, 1).encode()
-            os.makedirs(f"{home_text()}/logs", exist_ok=True)  # noqa: PTH103
-            descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            descriptor = open_private(f"{home_text()}/logs", "audit.json")
             try:
                 os.write(descriptor, row)  # one write: rows of two commands never mix
                 place = os.lseek(descriptor, 0, os.SEEK_CUR) - len(row) + row.index(end.encode())
-                self._begun = os.fstat(descriptor).st_ino, place
+                found = os.fstat(descriptor)
+                self._begun = found.st_ino, place
             finally:
                 os.close(descriptor)
-            self._shorten(file)
+            if found.st_uid == os.geteuid():  # root replaces no file in somebody else's directory: that person's next command does
+                self._shorten(audit_file())
         except (OSError, Reason) as error:
             debug(f"audit log not written: {error}")
 
@@ -66,7 +69,7 @@ class Audit:
         if not inode or len(end) > len(_OPEN):
             return False
         try:
-            descriptor = os.open(audit_file(), os.O_WRONLY | os.O_CLOEXEC)
+            descriptor = open_private(f"{home_text()}/logs", "audit.json", os.O_WRONLY)
             try:
                 if os.fstat(descriptor).st_ino != inode:
                     return False
@@ -79,11 +82,8 @@ class Audit:
         return True
 
     def _row(self) -> str:
-        words = sys.argv[1:]
-        if self._command in words:
-            words.remove(self._command)
         data = {
-            "args": " ".join(words).encode(errors="backslashreplace").decode(),
+            "args": " ".join(self._words()).encode(errors="backslashreplace").decode(),
             "command": self._command,
             "endTime": "",
             "id": self._id,
@@ -104,6 +104,18 @@ class Audit:
 
         return dumps(row) + "\n"
 
+    def _words(self) -> list[str]:
+        """The command line without secrets; of what runs elsewhere (ssh, kubectl) only the name of the command."""
+        words = sys.argv[1:]
+        if self._command in words:
+            words.remove(self._command)
+        if self._command not in _FOR_OTHERS or not self._settings.arguments:
+            return hide(words)
+        theirs = self._settings.arguments
+        ours = words[: words.index("--")] if "--" in words else [word for word in words if word not in theirs]
+        first, *more = (*theirs[0].split(), *theirs[1:]) or ("",)
+        return [*hide(ours), "--", *hide([first]), *(["..."] if more else [])]
+
     def _shorten(self, file: str) -> None:
         from minikube.profiles.userconfig import read
 
@@ -116,7 +128,7 @@ class Audit:
         if len(rows) > keep:
             from minikube.host.files import write_durably
 
-            write_durably(file, b"".join(rows[-keep:]))
+            write_durably(file, b"".join(rows[-keep:]), mode=0o600)
 
 
 def _stamp(when: time.struct_time) -> str:

@@ -46,6 +46,26 @@ def _reload(call: Call) -> None:
     reload(call.report)
 
 
+def _pins(call: Call) -> None:
+    from minikube.artifacts.pins import Pins
+    from minikube.artifacts.store import Store
+    from minikube.cli.table import boxed
+
+    output = call.output("table", "json")
+    pins = Pins(Store().root)
+    found = pins.all()
+    if output == "json":
+        import json
+
+        print(json.dumps(found, indent=2))
+        return
+    if not found:
+        call.report.info("Nothing was trusted on first use", style="check")
+        return
+    print(boxed(["WHAT", "DIGEST"], [[name, digest] for name, digest in found.items()]), end="")
+    call.report.info(f"Kept in {pins.file}", style="notice")
+
+
 def _prune(call: Call) -> None:
     from minikube.cli.imagelist import human_size
     from minikube.cli.table import boxed
@@ -108,6 +128,16 @@ COMMANDS = {
                 flags=(Flag("format", default=_FORMAT, help="Go template for each image: {{.CacheImage}}."),),
                 max_arguments=0,
                 examples=("minikube cache list",),
+            ),
+            Command(
+                "pins",
+                "List what was trusted on first use",
+                _pins,
+                flags=(Flag("output", short="o", default="table", help="table or json.", choices=("table", "json")),),
+                max_arguments=0,
+                details="Shows every file and image of official releases that this machine has used, with the digest it had then. "
+                "Nothing else is accepted under that name.",
+                examples=("minikube cache pins", "minikube cache pins -o json"),
             ),
             Command(
                 "prune",

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import NamedTuple
 
-from minikube.cli.startflags import DRIVERS, RUNTIMES
+from minikube.cli.startflags import DRIVER, DRIVERS, RUNTIMES
 from minikube.profiles.values import BadValue, parse_bool, parse_int
 
 
@@ -121,6 +121,21 @@ def _url(_: str, text: str) -> None:
         raise Invalid(f"{text} does not exist")
 
 
+def _local_access(name: str, text: str) -> None:
+    choices = next(flag.choices for flag in DRIVER if flag.name == name)
+    if text not in choices:
+        raise Invalid(f'{name}: "{text}" is none of {", ".join(choices)}')
+
+
+def _host_access(name: str, text: str) -> None:
+    from minikube.network import hostaccess
+
+    try:
+        hostaccess.ports(text.split(","))
+    except ValueError as error:
+        raise Invalid(f'{name}: "{error}" is not a port') from None
+
+
 def _bootstrapper(_: str, text: str) -> None:
     if text != "kubeadm":
         raise Invalid(f'bootstrapper "{text}" is not supported: kubeadm is the only one')
@@ -156,5 +171,10 @@ KEYS: dict[str, Key] = {
     "MaxAuditEntries": Key("int"),
     "dns-servers": Key(),
     "mdns": Key("bool"),
+    # Not upstream's.
+    "hardened": Key("bool", needs_restart=True),
+    "user-namespace": Key("bool", needs_restart=True),
+    "local-access": Key(check=_local_access, needs_restart=True),
+    "host-access": Key(check=_host_access, needs_restart=True),
 }
 WITH_DEFAULTS = ("driver", "kubernetes-version")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 import traceback
 from pathlib import Path
 
 from minikube.cli.command import Call
 from minikube.host.files import cannot_write
+from minikube.host.privatefiles import open_private
 from minikube.host.process import ProcessFailed
 from minikube.output.reason import Reason
+from minikube.output.secrets import without_secrets
+from minikube.output.visible import visible
 from minikube.profiles.paths import home
 
 _PROGRAM_ERROR = 10
@@ -18,7 +22,7 @@ _PROGRAM_ERROR = 10
 
 def explain(error: Exception, call: Call) -> Reason:
     """Keep the details, and say what happened."""
-    details = "".join(traceback.format_exception(error))
+    details = without_secrets("".join(traceback.format_exception(error)))
     place = _keep(details)
     if _wants_details(call):
         print(details, file=sys.stderr)
@@ -42,8 +46,8 @@ def _known(error: Exception) -> Reason | None:
 def _keep(details: str) -> str:
     file = home() / "logs" / "lastCrash.txt"
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(details, encoding="utf-8", errors="backslashreplace")
+        with os.fdopen(open_private(str(file.parent), file.name, fresh=True), "wb") as stream:
+            stream.write(visible(details).encode(errors="backslashreplace"))
     except (OSError, ValueError):
         return "Run it again with --alsologtostderr to see the details."
     return f"The details are in {file}; please add them to a report of this problem."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from minikube.host import credentials
 from minikube.profiles import ownership
 
 TYPE_CHECKING = False  # typing costs half of Python's own start
@@ -12,36 +13,16 @@ if TYPE_CHECKING:
 # otherwise it would give away what it has just been given, and ask for it again without end.
 PRIVILEGED = frozenset({"start", "stop", "delete", "doctor", "bundle create", "bundle import", "cache prune"})
 
-_person: ownership.Person | None = None
-
 
 def entitled(work: Callable[[], int]) -> int:
-    """Do the work in the person's own home; whatever way it ends, the files it made belong to that person."""
-    global _person
-    _person = ownership.behind_root()
-    if _person is None:
-        return work()
-    ownership.adopt(_person)
-    new = _kubeconfig_to_be_made()
-    try:
-        return work()
-    finally:
-        if _person is not None:
-            ownership.give_back(_person, made=new)
+    """Do the work in the home of the person that root works for, with that person's rights; what is root's own work takes root's back."""
+    person = ownership.behind_root()
+    if person is not None:
+        ownership.adopt(person)
+    return work()
 
 
 def let_go(command: str) -> None:
     """Give root rights up for good unless the command needs them."""
-    global _person
-    if _person is not None and command not in PRIVILEGED:
-        ownership.drop_to(_person)
-        _person = None
-
-
-def _kubeconfig_to_be_made() -> list[str]:
-    import os
-
-    # As kubernetes/kubeconfig.py has it: if none of them exists yet, the first is made.
-    named = [part for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
-    candidates = named or [os.path.expanduser("~/.kube/config")]  # noqa: PTH111
-    return [] if any(map(os.path.exists, candidates)) else [os.path.abspath(candidates[0])]  # noqa: PTH100
+    if credentials.person() and command not in PRIVILEGED:
+        credentials.drop()

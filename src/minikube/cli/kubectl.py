@@ -17,7 +17,7 @@ def as_kubectl(words: list[str]) -> list[str]:
 
     context = _option(words, "--context")
     elsewhere = not context and _option(words, "--kubeconfig")
-    context = context or ("" if elsewhere else current_context())
+    context = context or ("" if elsewhere else current_context() or _stopped_profile(words))
     if not context or "/" in context or "\0" in context or not exists(context):
         from minikube.cluster.kubectl import newest_binary
         from minikube.host.process import become
@@ -26,6 +26,13 @@ def as_kubectl(words: list[str]) -> list[str]:
         if binary:
             become([binary, *words])
     return ["kubectl", *([f"--profile={context}"] if context else []), "--", *words]
+
+
+def _stopped_profile(words: list[str]) -> str:
+    """The active profile, for a kubectl that knows no context: `stop` took it away, and `minikube kubectl` says so."""
+    from minikube.profiles.profile import active_profile
+
+    return "" if any(word.partition("=")[0] in ("--server", "-s") for word in words) else active_profile()
 
 
 def _option(words: list[str], name: str) -> str:

@@ -11,6 +11,7 @@ from minikube.cli.audit import audit_file
 from minikube.cli.command import Call, Command
 from minikube.cli.logfiles import last_start
 from minikube.output.reason import Reason
+from minikube.output.visible import visible
 from minikube.profiles.settings import Flag
 
 _INTERRUPTED = 130  # 128 + SIGINT: the usual end of --follow
@@ -83,7 +84,8 @@ def _follow(call: Call) -> int:
 def _into_file(call: Call, file: Path) -> None:
     try:
         with file.open("w", encoding="utf-8", errors="backslashreplace") as stream:
-            stream.writelines(line + "\n" for line in _lines(call))
+            # Files are read on terminals, too: the same text as on stdout, without control characters.
+            stream.writelines(visible(line) + "\n" for line in _lines(call))
     except OSError as error:
         raise Reason("HOST_PATH_STAT", f"{file} cannot be written: {error.strerror}") from None
     call.report.info(f"Logs were written to {file}", style="documentation")

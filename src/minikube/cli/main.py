@@ -7,7 +7,7 @@ import sys
 
 from minikube.cli.command import Call
 from minikube.cli.parser import UsageError, understand
-from minikube.output.console import forgiving
+from minikube.output.console import discard_output, forgiving, output_error
 from minikube.output.reason import Reason
 from minikube.profiles.settings import Settings
 
@@ -72,16 +72,22 @@ def _ended(work: Callable[[], int]) -> int:
     except UsageError as error:
         return _explain(error)
     except Reason as reason:  # before there was a command that could tell it in its own way: a driver that cannot even tell its flags
-        from minikube.output.report import make_report
-
-        make_report("minikube").error(reason)
-        return reason.exit_code
-    except BrokenPipeError:
-        # Nothing is read any more; Python must not complain about that when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return _tell(reason)
+    except BrokenPipeError:  # nothing is read any more
+        discard_output()
         return _BROKEN_PIPE
+    except OSError as error:  # of stdout: all others are explained where they happen
+        discard_output()
+        return _tell(Reason("HOST_PATH_STAT", f"standard output cannot be written: {error.strerror}"))
     except KeyboardInterrupt:
         return _INTERRUPTED
+
+
+def _tell(reason: Reason) -> int:
+    from minikube.output.report import make_report
+
+    make_report("minikube").error(reason)
+    return reason.exit_code
 
 
 def _hear_no_more() -> None:
@@ -123,6 +129,8 @@ def _run(words: list[str]) -> int:
         print("\nInterrupted. " + interrupted.advice, file=sys.stderr)
         return interrupted.exit_code
     except Exception as error:  # the last resort: whatever it is, the user gets a sentence
+        if isinstance(error, OSError) and not error.filename and output_error():
+            raise
         from minikube.cli.crash import explain
 
         return _refuse(call, explain(error, call))

@@ -142,8 +142,10 @@ def _read_long(word: str, rest: list[str], flags: dict[str, Flag], given: dict[s
     if flag is None:
         from minikube.cli.nearest import nearest
 
-        near = nearest(name, [known.name for known in flags.values() if not known.hidden])
-        raise UsageError(f"unknown flag: --{name}", path=path, suggestions=[f"--{found}" for found in near])
+        near = [f"--{found}" for found in nearest(name, [known.name for known in flags.values() if not known.hidden])]
+        # Many programs say their version so; here it is a command.
+        commands = [f"minikube {name}"] if path == "minikube" and name in COMMANDS else []
+        raise UsageError(f"unknown flag: --{name}", path=path, suggestions=[*commands, *near])
     if not equals:
         if flag.implied:
             value = flag.implied

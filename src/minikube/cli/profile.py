@@ -23,6 +23,7 @@ def _show_or_choose(call: Call) -> None:
     profiles.validate_name(name)
     config = profiles.load(name)
     if config is None:
+        console.err(f'Profile "{name}" does not exist', "sad")
         console.err(f"if you want to create a profile you can by this command: minikube start -p {name}", "tip")
         return
     set_value("profile", name)

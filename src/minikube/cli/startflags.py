@@ -86,6 +86,21 @@ DRIVER = (
         "Root in the node is an ordinary user on the host, where the kernel can do that (native, ssh). Turn it off for pods with "
         "eBPF, NFS volumes or loop devices, before Linux 6.15 also with hostUsers: false. A change takes effect when a stopped one starts.",
     ),
+    Flag(
+        "local-access",
+        default="services",
+        help="What of the cluster other users of this machine may connect to: services (not the control plane), all, or nothing "
+        "(owner). (native, ssh)",
+        choices=("services", "owner", "all"),
+    ),
+    Flag(
+        "host-access",
+        "strings",
+        ["none"],
+        "Ports of this machine (host.minikube.internal) that the cluster may connect to, such as 8000,9000-9100; all, or none. "
+        "(native, ssh)",
+        choices=("none", "all"),
+    ),
     Flag("ssh-ip-address", help="Address of the machine (ssh)."),
     Flag("ssh-user", default="root", help="User on the machine (ssh)."),
     Flag("ssh-key", help="Key for the machine (ssh)."),
@@ -116,6 +131,12 @@ KUBERNETES = (
         "kubelet, kube-proxy. Can be given several times.",
     ),
     Flag("feature-gates", help="Feature gates, written Name=true,Other=false."),
+    Flag(
+        "hardened",
+        "bool",
+        help="Security before comfort: encrypted Secrets, Pod Security baseline, no anonymous requests, a fuller audit log, TLS 1.3 "
+        "(Kubernetes 1.32 or newer). Kept with the cluster; --hardened=false turns it off.",
+    ),
     Flag("dns-domain", default="cluster.local", help="DNS domain of the cluster."),
     Flag("service-cluster-ip-range", default="10.96.0.0/12", help="Addresses of services."),
     Flag("apiserver-port", "int", 8443, "Port of the API server."),

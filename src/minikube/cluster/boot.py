@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import msgspec
@@ -19,17 +18,18 @@ from minikube.addons import storage
 from minikube.artifacts.catalogue import VersionSet
 from minikube.artifacts.components import Components
 from minikube.artifacts.endpoints import image_names
-from minikube.cluster import context, kubectl, newimages, specification, usersfiles
+from minikube.cluster import addons, context, failures, kubectl, newimages, readiness, specification, usersfiles
 from minikube.cluster.nodefiles import node_files
-from minikube.cluster.nodeproxies import node_proxies
+from minikube.cluster.nodeproxies import node_proxies, tell_network_options
 from minikube.cluster.services import metadata
 from minikube.cluster.steps import Graph
 from minikube.cluster.sync import bring
 from minikube.drivers.base import Driver, Node
 from minikube.drivers.values import File
-from minikube.kubernetes import health, hostusers, sharedshims
+from minikube.kubernetes import hardening, health, hostusers, secretsatrest, sharedshims
 from minikube.kubernetes.api import Api, ApiError, ApiUnreachable, object_path
 from minikube.kubernetes.clusterspec import (
+    APISERVER_DIRECTORY,
     ETCD_DIRECTORY,
     KUBEADM_FILE,
     KUBERNETES_DIRECTORY,
@@ -43,18 +43,15 @@ from minikube.kubernetes.healthz import WELL
 from minikube.kubernetes.kubeadm import register_cluster_command
 from minikube.kubernetes.kubelet import kubelet_command
 from minikube.kubernetes.kubeproxy import kube_proxy_objects
-from minikube.kubernetes.labels import node_labels, rbac_binding
+from minikube.kubernetes.labels import node_labels
 from minikube.kubernetes.seeding import text_of, transactions
-from minikube.node import askdns
 from minikube.output.reason import Reason
 from minikube.output.report import Report
 from minikube.profiles import profile as profile_files
 from minikube.profiles.clusterconfig import ClusterConfig
-from minikube.profiles.paths import home, profile_directory
+from minikube.profiles.paths import profile_directory
 from minikube.runtimes.registryhosts import CERTIFICATES, registry_hosts
 
-LOOK_AT_NODE_SECONDS = 5.0  # waiting for the API of a node that has ended would be waiting for nothing
-DNS_PATIENCE_SECONDS = 15
 # After a node has started. What talks to the API takes a tenth of a second of CPU to load, which the node has better use for until then.
 NOBODY_ANSWERS_SECONDS = 0.5
 REGISTERED = "/var/lib/minikube/registered"  # in the node: which configuration the cluster's own objects were made from
@@ -94,6 +91,7 @@ class Boot:
         graph.step("create objects", self.create_objects, needs=("API server answers",))
         graph.step("register with kubeadm", self.register, needs=("API server answers",))
         graph.step("label the node", self.label_node, needs=("API server answers",))
+        graph.step("restore addons", self.restore_addons, needs=("create objects",))
         graph.step("wait for pods", self.wait_for_cluster, needs=("create objects", "write kubeconfig"))
         graph.step("remember", self.remember, needs=("wait for pods", "register with kubeadm", "label the node"))
         return graph
@@ -104,6 +102,7 @@ class Boot:
         graph.step("look at the node", self.inspect)
         graph.step("write kubeconfig", self.write_kubeconfig, needs=("look at the node",))
         graph.step("API server answers", self.wait_for_api, needs=("look at the node",))
+        graph.step("restore addons", self.restore_addons, needs=("API server answers",))
         graph.step("wait for pods", self.wait_for_cluster, needs=("API server answers", "write kubeconfig"))
         return graph
 
@@ -119,11 +118,15 @@ class Boot:
         return graph
 
     def fits(self) -> bool:
-        """Whether a running node is what the configuration asks for; a start that was interrupted leaves one that is not."""
+        """Whether a running node is what the configuration asks for; a start that was interrupted or failed leaves one that is not."""
+        from minikube.cluster import certificates
+
+        certificates.authority(self.config.Name)  # a new one, if it was lost or expires soon; the running node does not fit then
         self.node = self.driver.node()
         self.spec = specification.cluster_spec(self.config, self.node, self.machine, self.versions)
         self.files = self._node_files()
-        return self._registered() and self.driver.limits() == specification.limits(self.config, self.machine)
+        same = self._registered() and self.driver.limits() == specification.limits(self.config, self.machine)
+        return same and not failures.of_services(self.node.services())
 
     def change_limits(self) -> bool:
         """For a running node that does not fit: True if only its limits did not, and they are changed now."""
@@ -137,7 +140,7 @@ class Boot:
 
     def restart_kubelet(self) -> None:
         self.inspect()
-        self.node.put(self.files)
+        self.node.put_own(self.files)
         self.node.restart_services("kubelet")
 
     def inspect(self) -> None:
@@ -146,7 +149,7 @@ class Boot:
         self.driver.look_after()
         from minikube.cluster import certificates
 
-        certificates.renew_running(self.node, self.spec, specification.identity(self.config, self.node))
+        certificates.renew_running(self.node, self.spec, specification.identity(self.config, self.node), self.report.warning)
         bring(self.node, self.report)
 
     def create(self) -> None:
@@ -159,6 +162,7 @@ class Boot:
         for entry in self.config.Nodes or []:
             entry.IP = self.node.address
         profile_files.save(self.config)
+        tell_network_options(self.node.address, self.report)
         self.spec = specification.cluster_spec(self.config, self.node, self.machine, self.versions)
         kubernetes = self.config.KubernetesConfig
         runtime = f"{kubernetes.ContainerRuntime} {self.versions.containerd.lstrip('v')}"
@@ -168,17 +172,30 @@ class Boot:
 
     def fill(self) -> None:
         self.driver.fill(self.report.progress)
-        newimages.bring(self.node, self.versions, config=self.config, new=self._database_is_new(), progress=self.report.progress)
+        newimages.bring(
+            self.node,
+            self.versions,
+            config=self.config,
+            new=self._database_is_new(),
+            progress=self.report.progress,
+            roots=self.driver.roots_directory(),
+        )
 
     def write_certificates(self) -> None:
         from minikube.cluster import certificates
+        from minikube.kubernetes.certificates import unused_authority
 
         self.report.step("Generating certificates", "Generating certificates and keys ...", style="sub")
-        certificates.ensure(self.node, self.spec, specification.identity(self.config, self.node))
+        if unused := unused_authority(self.config.Name):
+            self.report.warning(
+                f"{unused} signs nothing: each cluster has an authority of its own. To have this one sign for the cluster, "
+                f"copy ca.crt and ca.key to {profile_directory(self.config.Name)}, then run `minikube start` again."
+            )
+        certificates.ensure(self.node, self.spec, specification.identity(self.config, self.node), self.report.warning)
 
     def write_configuration(self) -> None:
         self.files = self._node_files()
-        self.node.put(self.files)
+        self.node.put_own(self.files)
         theirs = usersfiles.collect(self.node, self.report.warning)
         self.late = {path: theirs[path] for path in usersfiles.put(self.node, theirs)}
         usersfiles.trust(self.node, self.report.warning)
@@ -189,8 +206,8 @@ class Boot:
         from minikube.cluster import certificates
 
         now = time.time()
-        objects = [authority_for_pods(certificates.authority()), api_service(self.spec.api_service_ip, self.spec.port)]
-        objects += [obj for obj in self._objects() if obj["kind"] != "Namespace"]
+        objects = [authority_for_pods(certificates.authority(self.config.Name)), api_service(self.spec.api_service_ip, self.spec.port)]
+        objects += [obj for obj in self._wanted_objects() if obj["kind"] != "Namespace"]
         if self.spec.at_least(33):
             objects += taken_addresses(objects)
         if self.spec.at_least(30) and specification.refuses_host_users(self.spec, self.machine):
@@ -219,21 +236,34 @@ class Boot:
             )
         )
         usersfiles.put_late(self.node, self.late, self.report.warning)
+        usersfiles.link_certificates(self.node, self.report.warning)
 
     def write_kubeconfig(self) -> None:
         context.write(self.config, self.node)
-        link(Path(kubectl.binary(self.config.KubernetesConfig.KubernetesVersion)), self.components.kubectl)
+        cached = Path(kubectl.binary(self.config.KubernetesConfig.KubernetesVersion))
+        link(cached, self.components.kubectl)
+        for name in ("kubelet", "kubeadm"):  # upstream's place, where other tools look for them
+            link(cached.with_name(name), self.components.node_binaries / "usr/local/bin" / name)
 
     def wait_for_api(self) -> None:
         if self.booted:
             time.sleep(NOBODY_ANSWERS_SECONDS)
         with self.api() as api:
-            # Answers come before every post-start hook has run; an administrator may already create objects then.
-            while not api.wait_ready("/livez/ping", deadline=min(self.deadline, time.monotonic() + LOOK_AT_NODE_SECONDS)):
-                if self.driver.state() != "Running":
-                    raise Reason("GUEST_STATUS", "the node ended before its API server came up", advice="Run `minikube start` again.")
-                if time.monotonic() >= self.deadline:
-                    raise Reason("K8S_INSTALL_FAILED", f"the API server did not come up: {self._kubelet_words()}", advice="minikube logs")
+            readiness.wait_for_api(api, self.driver, self.node, deadline=self.deadline, fresh=self.seeded)
+            if self.booted and not self.seeded and not self._registered():
+                self._tell_of_new_authority(api)
+
+    def _tell_of_new_authority(self, api: Api) -> None:
+        from minikube.cluster import newauthority
+        from minikube.kubernetes.certificates import ensure_authorities
+
+        authorities = ensure_authorities(self.config.Name)
+
+        def tell() -> None:
+            if newauthority.is_unknown(api, authorities):
+                newauthority.tell(api, self.node, authorities)
+
+        self._retry(tell)
 
     def create_objects(self) -> None:
         if self._registered():
@@ -241,11 +271,21 @@ class Boot:
         self.objects_changed = self.node.exists(REGISTERED)
         self.report.step("Configuring RBAC rules", "Configuring RBAC rules ...", style="sub")
         with self.api() as api:
-            self.seeded = self.seeded and self._is_there(api, self._objects()[-1])
+            objects = self._wanted_objects()
+            self.seeded = self.seeded and self._is_there(api, objects[-1])
             if self.seeded:
                 return  # they came with the database, all at once
-            for obj in self._objects():
+            for obj in objects:
                 self._retry(partial(api.create_all, [obj]))
+            self._retry(partial(api.delete, storage.BARE_POD))
+
+    def restore_addons(self) -> None:
+        """What is enabled is there, also where somebody has removed it or scaled it down, and what is disabled is not."""
+        if self.seeded:
+            return  # they have just been made
+        with self.api() as api:
+            for name in storage.addons():
+                self._retry(partial(addons.restore if name in self._enabled() else addons.remove, api, name))
 
     def register(self) -> None:
         """kubeadm puts its own configuration, and what nodes that join need, into the cluster."""
@@ -271,7 +311,8 @@ class Boot:
             if wanted.get("system_pods") and self.objects_changed:
                 health.wait_rolled_out(api, deadline=self.deadline)
             if wanted.get("system_pods"):
-                self._wait_for_pods(api)
+                apps = health.SYSTEM_APPS | {name: storage.LABELS[name] for name in self._enabled() if name in storage.LABELS}
+                readiness.wait_for_pods(api, self.node, self.spec, deadline=self.deadline, booted=self.booted, apps=apps)
             health.wait_for(
                 api,
                 wanted,
@@ -279,27 +320,8 @@ class Boot:
                 version=self.config.KubernetesConfig.KubernetesVersion,
                 deadline=self.deadline,
                 health=WELL if self.booted and (self.seeded or self._registered()) else "/healthz",
-                kubelet_runs=lambda: self.node.services()["kubelet"]["state"] in ("running", "ready"),
+                kubelet_runs=lambda: self.node.services().get("kubelet", {}).get("state") in ("running", "ready"),
             )
-
-    def _wait_for_pods(self, api: Api) -> None:
-        """Also for DNS: the rules that lead to a pod come a moment after it is Ready, and whoever looks up a name at once must find it."""
-        asking = Thread(target=self._ask_for_names, daemon=True)
-
-        def told(unready: list[health.Pod]) -> None:
-            waiting = {pod["metadata"].get("labels", {}).get("k8s-app") for pod in unready}
-            if self.booted and not asking.ident and not waiting & {"kube-dns", "kube-proxy"}:
-                asking.start()
-
-        health.wait_pods_ready(api, deadline=self.deadline, node_name=self.node.name, started_after=self.booted, told=told)
-        if asking.ident:
-            asking.join()
-
-    def _ask_for_names(self) -> None:
-        name, program = f"kubernetes.default.svc.{self.spec.dns_domain}", Path(askdns.__file__).read_text()
-        asked = self.node.run(["python3", "-I", "-S", "-c", program, self.spec.dns_ip, name, str(DNS_PATIENCE_SECONDS)], timeout=60)
-        if asked.code:
-            self.report.warning("The cluster's DNS does not answer. See what it says with: minikube logs")
 
     def remember(self) -> None:
         """From now on, a start with the same configuration has nothing to create."""
@@ -308,32 +330,36 @@ class Boot:
         if not self.seeded:
             with self.api() as api:
                 hostusers.tell(api, refuse=specification.refuses_host_users(self.spec, self.machine))
+                hardening.remove_others(api, self.spec)
+                if self.spec.secrets_key:
+                    secretsatrest.rewrite(api)
         self.node.put({REGISTERED: File(self.fingerprint().encode())})
 
     def api(self) -> Api:
         """A connection of its own for each step: steps run side by side."""
-        directory = profile_directory(self.config.Name)
-        return Api(
-            context.server(self.config, self.node),
-            authority=home() / "ca.crt",
-            certificate=directory / "client.crt",
-            key=directory / "client.key",
-        )
+        return context.api(self.config, self.node)
 
     def fingerprint(self) -> str:
         """Changes when anything the cluster's objects are made from does."""
-        made_from = [json.dumps(self._objects(), sort_keys=True).encode(), self.files[KUBEADM_FILE].content]
+        authority = profile_directory(self.config.Name) / "ca.crt"
+        made_from = [json.dumps(self._objects(), sort_keys=True).encode(), self.files[KUBEADM_FILE].content, authority.read_bytes()]
         made_from += [" ".join(kubelet_command(self.spec)).encode(), str(self.machine.user_namespace).encode()]
         made_from.append(str(specification.refuses_host_users(self.spec, self.machine)).encode())
-        made_from += [
-            path.encode() + file.content for path, file in self.files.items() if path.startswith((CERTIFICATES, PATCHES_DIRECTORY))
-        ]
+        directories = (CERTIFICATES, PATCHES_DIRECTORY, APISERVER_DIRECTORY)
+        made_from += [path.encode() + file.content for path, file in self.files.items() if path.startswith(directories)]
         # A new runc, containerd or node image is taken up by the next start, also by that of a running cluster.
         parts = self.components
         made_from += [part.parent.parent.name.encode() for part in (parts.node_image / "-", parts.node_binaries / "-", parts.runc)]
         return hashlib.sha256(b"\0".join(made_from)).hexdigest()
 
+    def _wanted_objects(self) -> list[dict[str, Any]]:
+        """All but those of addons that are off."""
+        off = [obj for name, objects in storage.addons().items() if name not in self._enabled() for obj in objects]
+        paths = {object_path(obj) for obj in off}
+        return [obj for obj in self._objects() if object_path(obj) not in paths]
+
     def _objects(self) -> list[dict[str, Any]]:
+        """With those of every addon: switching one on or off is no reason to start a running node again."""
         images = image_names(self.versions, self.spec.image_repository)
         objects = [
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}},
@@ -344,11 +370,14 @@ class Boot:
                 host_ip=self.node.gateway,
                 log=not self.config.DisableCoreDNSLog,
             ),
-            rbac_binding(),
-            *storage.storage_class_objects(),
-            *storage.storage_provisioner_objects(),
+            *hardening.objects(self.spec),
+            *(obj for objects in storage.addons().values() for obj in objects),
         ]
         return [sharedshims.in_groups(obj) for obj in objects]
+
+    def _enabled(self) -> list[str]:
+        """Addons that are on."""
+        return [name for name in storage.addons() if (self.config.Addons or {}).get(name, True)]
 
     def _node_files(self) -> dict[str, File]:
         return node_files(
@@ -389,10 +418,6 @@ class Boot:
 
     def _seconds_left(self) -> float:
         return max(self.deadline - time.monotonic(), 1.0)
-
-    def _kubelet_words(self) -> str:
-        services = self.node.services()
-        return "; ".join(f"{name} is {service['state']}" for name, service in services.items())
 
     def _box_words(self) -> str:
         cpus = self.config.CPUs or "no limit on"

@@ -19,6 +19,7 @@ from minikube.artifacts.endpoints import IMAGES
 from minikube.artifacts.gocomponents import goarch
 from minikube.artifacts.imagenames import file_name, full_name
 from minikube.artifacts.origin import Origin
+from minikube.artifacts.rootspart import making
 from minikube.artifacts.store import Recipe, Store
 from minikube.cluster import images as clusterimages
 from minikube.cluster.imageloading import load_archive
@@ -26,7 +27,7 @@ from minikube.cluster.mirrors import plan_downloads, sourcing
 from minikube.cluster.plan import runtime_name
 from minikube.drivers.base import Node
 from minikube.host import rootrights
-from minikube.host.files import give
+from minikube.host.credentials import as_person
 from minikube.output.progress import Progress
 from minikube.output.reason import Reason
 from minikube.output.report import Report
@@ -63,7 +64,7 @@ def create(settings: Settings, report: Report, *, output: Path | None, key: Path
         raise Reason("HOST_PATH_MISSING", f"there is no directory {output.absolute().parent}")
     rootrights.require("`minikube bundle create` reads components, some of which only root may read")
     store, choice, progress = Store(), sourcing(settings, config), report.progress
-    with _archives(settings.get("image"), settings.profile, report) as archives:
+    with _archives(settings.get("image"), settings.profile, report) as archives, making():
         recipes: list[Recipe] = []
         names = list(dict.fromkeys(unpinned.resolve_version(text, choice, progress) for text in wanted))
         for name in names:
@@ -73,8 +74,7 @@ def create(settings: Settings, report: Report, *, output: Path | None, key: Path
         repository = "" if choice.origin.image_repository == IMAGES else choice.origin.image_repository
         content = bundlewriter.gather(recipes, archives, names, store, repository=repository)
         path = output or Path(f"minikube-{'-'.join(names)}-{goarch()}.tar")
-        bundlewriter.write(path, content, progress, sign=None if key is None else lambda data: sshsig.sign(data, key, NAMESPACE))
-    give(path, like=path.absolute().parent)
+        bundlewriter.write(path, content, progress, sign=None if key is None else lambda data: _signed(data, key))
     return path, names
 
 
@@ -96,8 +96,9 @@ def bring_in(path: Path, trusted: Path | None, progress: Progress) -> tuple[Mani
         refuse_foreign(bundle.manifest)
         if not all(store.entry(entry.name, entry.digest) for entry in bundle.manifest.entries):
             rootrights.require("`minikube bundle import` makes what becomes the root of nodes, which takes root rights")
-        versionrecords.keep(bundle.manifest.records, store)
-        return bundle.manifest, import_bundle(bundle, store, progress)
+        with making():
+            versionrecords.keep(bundle.manifest.records, store)
+            return bundle.manifest, import_bundle(bundle, store, progress)
 
 
 def unusable(manifest: Manifest) -> list[str]:
@@ -141,7 +142,8 @@ class StartBundle:
             _verified(bundle, self._trusted)
             self._manifest = bundle.manifest
         refuse_foreign(self._manifest)
-        versionrecords.keep(self._manifest.records, Store())
+        with making():
+            versionrecords.keep(self._manifest.records, Store())
         if self._manifest.repository:
             settings.prefer("image-repository", self._manifest.repository)
         if self._manifest.kubernetes and catalogue.DEFAULT.kubernetes not in self._manifest.kubernetes:
@@ -224,6 +226,11 @@ def _save(image: str, archive: Path, profile: str, report: Report) -> None:
         f"nor is it in a cluster ({tried[1]}), nor in a registry: {tried[2]}",
         advice=f"Write it to a file first: docker save -o image.tar {image}",
     )
+
+
+def _signed(data: bytes, key: Path) -> bytes:
+    with as_person():  # whose key it is
+        return sshsig.sign(data, key, NAMESPACE)
 
 
 def _verified(bundle: Bundle, trusted: Path | None) -> sshsig.Signer | None:

@@ -6,9 +6,10 @@ from minikube import __version__
 from minikube.cluster import existing
 from minikube.drivers.base import Node
 from minikube.kubernetes import kubeconfig
+from minikube.kubernetes.api import Api
 from minikube.output import notready
 from minikube.profiles.clusterconfig import ClusterConfig
-from minikube.profiles.paths import home, profile_directory
+from minikube.profiles.paths import authority_file, profile_directory
 from minikube.profiles.profile import load
 
 
@@ -27,13 +28,21 @@ def server(config: ClusterConfig, node: Node) -> str:
     return f"https://{address}:{port}"
 
 
+def api(config: ClusterConfig, node: Node) -> Api:
+    """A connection to the API server with the administrator's certificate."""
+    directory = profile_directory(config.Name)
+    return Api(
+        server(config, node), authority=authority_file(config.Name), certificate=directory / "client.crt", key=directory / "client.key"
+    )
+
+
 def write(config: ClusterConfig, node: Node) -> bool:
     directory = profile_directory(config.Name)
     return kubeconfig.merge(
         kubeconfig.Entry(
             profile=config.Name,
             server=server(config, node),
-            authority=home() / "ca.crt",
+            authority=authority_file(config.Name),
             certificate=directory / "client.crt",
             key=directory / "client.key",
             version=f"v{__version__}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import tempfile
 import threading
@@ -29,6 +30,11 @@ cat > "$part"
 chmod "$4" "$part"
 mv -fT "$part" "$target"
 """
+
+_STAT = re.compile(rb"([0-7]{1,5}) ([0-9]{1,18}) ([a-z ]{1,60})\n")
+PLAIN = 0o777  # no file becomes setuid, setgid or sticky because of a copy
+IDLE = 60.0  # seconds without a byte from a node
+ENDED_BY_PIPE = 141
 
 
 class Place(NamedTuple):
@@ -93,7 +99,7 @@ def _from_here(path: str) -> Iterator[Source]:
         facts = os.fstat(descriptor)
         if stat.S_ISDIR(facts.st_mode):
             raise _is_directory(path)
-        yield Source(descriptor, facts.st_size, stat.S_IMODE(facts.st_mode))
+        yield Source(descriptor, facts.st_size, facts.st_mode & PLAIN)
     finally:
         os.close(descriptor)
 
@@ -105,15 +111,20 @@ def _from_node(node: Node, path: str) -> Iterator[Source]:
     if found.code:
         why = found.stderr.decode(errors="replace").strip().rpartition(": ")[2] or "it cannot be read"
         raise Reason("GUEST_PATH_MISSING", f"getting file from {node.name} node: {path}: {why}", exit_code=1)
-    mode, size, kind = found.stdout.decode(errors="replace").split(maxsplit=2)
-    if kind.strip() == "directory":
+    said = _STAT.fullmatch(found.stdout)
+    if said is None:
+        raise _failed(path, "the node does not say what it is")
+    mode, size, kind = said[1], int(said[2]), said[3].decode()
+    if kind == "directory":
         raise _is_directory(path)
     result: list[tuple[int, bytes]] = []
     ours, theirs = os.pipe()
 
     def fill() -> None:
         try:
-            result.append(node.control.transfer(["/usr/bin/cat", "--", path], sink=theirs))
+            result.append(node.control.transfer(["/usr/bin/cat", "--", path], sink=theirs, idle=IDLE))
+        except BrokenPipeError:
+            result.append((ENDED_BY_PIPE, b""))
         except (OSError, Reason) as error:
             result.append((1, str(error).encode()))
         finally:
@@ -122,12 +133,12 @@ def _from_node(node: Node, path: str) -> Iterator[Source]:
     filling = threading.Thread(target=fill, daemon=True)
     filling.start()
     try:
-        yield Source(ours, int(size) if kind.startswith("regular") else 0, int(mode, 8))
+        yield Source(ours, size if kind.startswith("regular") else 0, int(mode, 8) & PLAIN)
     finally:
         os.close(ours)
     filling.join()
     code, errors = result[0]
-    if code:
+    if code and code != ENDED_BY_PIPE:  # a file that has grown: what it had is here
         raise _failed(path, errors.decode(errors="replace"))
 
 
@@ -142,20 +153,24 @@ def _into_node(node: Node, opened: Source, target: str, name: str, source: str) 
 
 
 def _into_file(opened: Source, target: str, name: str) -> None:
+    """A link that the user named is followed; one that happens to be in the directory under that name is replaced."""
     path = Path(target)
-    if target.endswith("/") or path.is_dir():
-        path = path / name
     try:
-        if path.exists() and not path.is_file():  # a terminal, a pipe, /dev/null
+        if target.endswith("/") or path.is_dir():
+            path = path / name
+            if path.exists() and not path.is_file() and not path.is_symlink():
+                raise _failed(name, f"{path} is there already, and is no file")
+        elif path.exists() and not path.is_file():  # a terminal, a pipe, /dev/null
             with path.open("wb") as stream:
                 _drain(opened, stream.fileno())
             return
-        path = path.resolve()
+        else:
+            path = path.resolve()
         descriptor, part = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
             if _drain(opened, descriptor) < opened.size:
                 raise _failed(name, "the file ended too early")
-            os.fchmod(descriptor, opened.mode)
+            os.fchmod(descriptor, opened.mode & PLAIN)
             Path(part).replace(path)
         except BaseException:
             Path(part).unlink(missing_ok=True)
@@ -167,11 +182,14 @@ def _into_file(opened: Source, target: str, name: str) -> None:
 
 
 def _drain(opened: Source, sink: int) -> int:
+    """All of it; of a file that says its size, no more than that: it may grow while it is copied, or never end."""
     total = 0
-    while data := os.read(opened.descriptor, 1 << 20):
+    while data := os.read(opened.descriptor, min(1 << 20, opened.size - total) if opened.size else 1 << 20):
         total += len(data)
         while data:
             data = data[os.write(sink, data) :]
+        if opened.size and total >= opened.size:
+            break
     return total
 
 

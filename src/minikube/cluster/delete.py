@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from minikube.cluster import rights, scheduledstop
 from minikube.drivers.leftbehind import LeftBehind
 from minikube.host.moments import moment
-from minikube.kubernetes import kubeconfig
+from minikube.kubernetes import kubeconfig, trustbundle
 from minikube.output.problems import together
 from minikube.output.reason import Reason
 from minikube.output.report import Report
@@ -29,7 +29,8 @@ def delete(profiles: Sequence[str], report: Report, *, purge: bool = False) -> N
                 _delete_one(profile, report)
             except LeftBehind as left:
                 beyond_reach.append(left)
-        lock_file(profile).unlink(missing_ok=True)
+            # While it is held: afterwards it may be another command's already.
+            lock_file(profile).unlink(missing_ok=True)
     if purge:
         report.step("Puring home dir", "Purging home directory ...")
         shutil.rmtree(home(), ignore_errors=True)
@@ -49,18 +50,17 @@ def deletable() -> list[str]:
 def _delete_one(profile: str, report: Report) -> None:
     if not _anything_of(profile):
         report.info(f'Profile "{profile}" does not exist, nothing to delete', style="meh")
-        kubeconfig.remove(profile)
-        _forget_as_active(profile)
+        _forget(profile)
         return
     machine, known = profile_files.machine_name(profile), profile_files.exists(profile)
     report.step("Deleting", f'Deleting "{profile}" ...')
     scheduledstop.end_waiting(profile)
     left = _delete_machine(profile, machine, report, known=known)
-    with moment("remove profile"):
+    with moment("remove profile"), trustbundle.locked():
         profile_files.delete(profile)
+        trustbundle.update()
     with moment("remove context"):
-        kubeconfig.remove(profile)
-    _forget_as_active(profile)
+        _forget(profile)
     if left:
         raise left
     report.step("Done", f'Removed all traces of the "{profile}" cluster.')
@@ -109,8 +109,10 @@ def _left_on_host(machine: str) -> bool:
     return bool(driver_for("none", machine).host_changes())
 
 
-def _forget_as_active(profile: str) -> None:
+def _forget(profile: str) -> None:
+    """Neither minikube nor kubectl means this cluster any more: both go back to the profile that is active now."""
     from minikube.profiles import userconfig
 
     if profile_files.active_profile() == profile:
         userconfig.unset("profile")
+    kubeconfig.remove(profile, then=profile_files.active_profile())

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minikube.artifacts import imagestream
+from minikube.artifacts.digests import Digest
 from minikube.artifacts.imagearchive import ArchivedImage, NotAnImage, opened
 from minikube.drivers.base import Node
 from minikube.output.progress import Progress
@@ -51,7 +52,10 @@ def stored_images(node: Node) -> list[runtime.StoredImage]:
     answer = node.run(runtime.LIST, timeout=120)
     if answer.code:
         raise Reason("GUEST_IMAGE_LIST", f"Failed to list images: {said(answer.stderr)}", advice="minikube logs")
-    return runtime.read_list(answer.stdout)
+    try:
+        return runtime.read_list(answer.stdout)
+    except runtime.Nonsense as error:
+        raise Reason("GUEST_IMAGE_LIST", f"Failed to list images: {error}", advice="minikube logs") from None
 
 
 def said(stderr: bytes) -> str:
@@ -75,7 +79,7 @@ def load_images(
     label: str,
     *,
     overwrite: bool = True,
-    fetch: Callable[[Collection[str]], None] = lambda _digests: None,
+    fetch: Callable[[Collection[Digest]], None] = lambda _digests: None,
 ) -> Loaded:
     """Images whose layers may still have to be fetched: only those are that the node does not have."""
     images = images if overwrite else _without_known(node, images)
@@ -99,14 +103,14 @@ def load_images(
     return Loaded(names, sum(sizes.values()), moved)
 
 
-def _there(node: Node, images: Sequence[ArchivedImage]) -> frozenset[str]:
+def _there(node: Node, images: Sequence[ArchivedImage]) -> frozenset[Digest]:
     """Layers that need not be moved: their blob is in the node, or they are unpacked there already, which is all containerd looks for."""
     answer = node.run(runtime.INVENTORY, timeout=60)
     if answer.code:
         raise Reason("GUEST_IMAGE_LOAD", f"The node cannot say which images it has: {said(answer.stderr)}", advice="minikube logs")
     inventory = runtime.read_inventory(answer.stdout)
-    there: set[str] = set()
-    needed: set[str] = set()
+    there: set[Digest] = set()
+    needed: set[Digest] = set()
     for image in images:
         for layer, chain in zip(image.layers, runtime.chain_ids([layer.diff_id for layer in image.layers]), strict=True):
             (there if layer.digest in inventory.blobs or chain in inventory.chains else needed).add(layer.digest)
@@ -124,7 +128,7 @@ class _Refused(Exception):
     """The node did not take the images; its words."""
 
 
-def _stream(node: Node, images: Sequence[ArchivedImage], there: frozenset[str], progress: Progress, label: str) -> int:
+def _stream(node: Node, images: Sequence[ArchivedImage], there: frozenset[Digest], progress: Progress, label: str) -> int:
     total = sum({layer.digest: layer.size for image in images for layer in image.layers if layer.digest not in there}.values())
     names = {f"{_ARRIVING}:{number}-{secrets.token_hex(4)}": name for number, name in enumerate(_names(images))}
     called = {name: arriving for arriving, name in names.items()}

@@ -7,7 +7,8 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from minikube.artifacts import imagedaemons
@@ -24,6 +25,8 @@ from minikube.profiles.clusterconfig import new_cluster_config
 from minikube.runtimes import images as runtime
 
 MEGA = 1e6
+_MORE = 64 << 20  # bytes in an archive beside the layers: far fewer
+_ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz")
 
 
 def listing(profile: str) -> list[runtime.StoredImage]:
@@ -165,7 +168,8 @@ def named(text: str, id: str) -> str:
 
 
 def _is_file(source: str) -> bool:
-    return source == "-" or source.startswith(("/", ".")) or Path(source).exists()
+    """Also where no such file exists: nobody calls an image `app.tar`."""
+    return source == "-" or source.startswith(("/", ".")) or source.endswith(_ARCHIVES) or Path(source).exists()
 
 
 def _load_file(node: Node, source: str, report: Report, *, overwrite: bool) -> Loaded:
@@ -186,9 +190,43 @@ def _require(node: Node, name: str) -> runtime.StoredImage:
 
 def _export(node: Node, image: runtime.StoredImage, name: str, sink: int) -> None:
     known = _tag_of(image, name) or (image.tags or image.digests or (f"sha256:{image.id}",))[0]
-    code, errors = node.control.transfer(runtime.export_command(known), sink=sink)
+    with _at_most(sink, 2 * image.size + _MORE, name) as bounded:
+        code, errors = node.control.transfer(runtime.export_command(known), sink=bounded)
     if code:
         raise registryimages.not_whole(said(errors), "GUEST_IMAGE_SAVE", f"Failed to save image {name}")
+
+
+@contextlib.contextmanager
+def _at_most(sink: int, most: int, name: str) -> Iterator[int]:
+    """A place to write to that takes so many bytes and no more: what comes is as long as the node wants."""
+    source, inlet = os.pipe()
+    left = most
+    trouble: list[OSError] = []
+
+    def pass_on() -> None:
+        nonlocal left
+        try:
+            while (data := os.read(source, 1 << 20)) and (left := left - len(data)) >= 0:
+                while data:
+                    data = data[os.write(sink, data) :]
+        except OSError as error:
+            trouble.append(error)
+        finally:
+            os.close(source)
+
+    passing = threading.Thread(target=pass_on, daemon=True)
+    passing.start()
+    try:
+        yield inlet
+    finally:
+        os.close(inlet)
+        passing.join()
+        if left < 0:
+            raise Reason(
+                "GUEST_IMAGE_SAVE", f"Failed to save image {name}: the node sends more than {most / MEGA:.0f} MB, which it cannot have"
+            )
+        if trouble:
+            raise trouble[0]
 
 
 def _find(images: Sequence[runtime.StoredImage], text: str) -> runtime.StoredImage | None:

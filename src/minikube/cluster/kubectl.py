@@ -40,7 +40,8 @@ def argv(profile: str, arguments: Sequence[str]) -> list[str]:
     found = existing.facts(profile)
     version = found.kubernetes_version
     path = binary(version)
-    if arguments and arguments[0] not in OFFLINE:
+    asks_cluster = arguments and arguments[0] not in OFFLINE and not (arguments[0] == "version" and "--client" in arguments)
+    if asks_cluster:
         _refuse_if_paused(found)
         _bring_within_reach(found)
     if not os.access(path, os.X_OK):
@@ -49,7 +50,7 @@ def argv(profile: str, arguments: Sequence[str]) -> list[str]:
             f"kubectl {version} is not in the store",
             advice=f"minikube start -p {profile} puts it there.",
         )
-    if arguments and arguments[0] not in OFFLINE:
+    if asks_cluster:
         _refuse_if_stopped(profile, arguments)
     return [path, *_with_context(profile, arguments)]
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from minikube.cluster import existing
+from minikube.cluster import existing, logproblems
 from minikube.cluster.pausing import is_paused
 from minikube.drivers.base import Node
+from minikube.output.visible import GuardedDescriptors
 
 CONTROL_PLANE = ("kube-apiserver", "etcd", "coredns", "kube-scheduler", "kube-proxy", "kube-controller-manager", "storage-provisioner")
 SERVICES = ("containerd", "kubelet")
-# Words that mark a line as worth a look for `--problems`.
-PROBLEMS = ("panic", "fatal", "error", "failed", "unable to", "denied", "refused", "oom")
 
 # What the kernel complained of; on most hosts it tells that to the host's root only.
 _DMESG = "dmesg --noescape --ctime --level=warn,err,crit,alert,emerg"
@@ -26,18 +25,24 @@ def collect(profile: str, *, length: int = 60, node: str = "", problems: bool = 
     describe = "echo 'The API server is paused and does not answer.'" if is_paused(target) else f"{_DESCRIBE} 2>&1"
     containers, nodes = _Later(target, ["crictl", "ps", "-a"]), _Later(target, ["/bin/sh", "-c", describe])
     sections = [("container status", containers.lines), *_files(target, length), ("describe nodes", nodes.lines)]
-    for title, lines in sections:
-        yield f"==> {title} <=="
-        for line in lines():
-            if not problems or any(word in line.lower() for word in PROBLEMS):
-                yield line
-        yield ""
+    quiet = problems
+    for title, read in sections:
+        lines = logproblems.problems(read()) if problems else read()
+        if lines or not problems:
+            quiet = False
+            yield f"==> {title} <=="
+            yield from lines
+            yield ""
+    if quiet:
+        yield "No problems were found in the logs."
 
 
 def follow(profile: str, *, length: int = 60, node: str = "") -> int:
     """Show the log of the node's services as it grows, until interrupted."""
     target = existing.running_node(profile, node)
-    return target.attach(["/usr/bin/tail", "-n", str(length), "-F", *(f"/var/log/minikube/{name}.log" for name in SERVICES)], tty=False)
+    tail = ["/usr/bin/tail", "-n", str(length), "-F", *(f"/var/log/minikube/{name}.log" for name in SERVICES)]
+    with GuardedDescriptors():
+        return target.attach(tail, tty=False)
 
 
 def _files(node: Node, length: int) -> list[tuple[str, Callable[[], list[str]]]]:
@@ -51,7 +56,7 @@ def _files(node: Node, length: int) -> list[tuple[str, Callable[[], list[str]]]]
     script += f"printf '\\0dmesg\\0'; {_DMESG} 2>&1 | tail -n {length}\n"
     script += f"printf '\\0kernel\\0'; {_KERNEL} 2>&1\n"
     _, *parts = "\n".join(_output(node, ["/bin/sh", "-c", script])).split("\0")
-    return [(title, text.strip("\n").splitlines) for title, text in zip(parts[::2], parts[1::2], strict=True)]
+    return [(title, text.strip("\n").splitlines) for title, text in zip(parts[::2], parts[1::2], strict=False)]
 
 
 class _Later:

@@ -11,14 +11,18 @@ from minikube.artifacts.prepared import SECCOMP
 from minikube.cluster.services import API_DOOR, FORERUNNERS, RENEWAL
 from minikube.drivers.base import Node
 from minikube.drivers.values import File, Machine
-from minikube.kubernetes import hostusers, sharedshims, sparselog
+from minikube.host.credentials import as_root
+from minikube.kubernetes import hostusers, nodeaccounts, secretsatrest, sharedshims, sparselog
+from minikube.kubernetes.apiserverfiles import apiserver_files
 from minikube.kubernetes.clusterspec import CONTROL_PLANE_NAME, KUBEADM_FILE, KUBELET_FILE, PATCHES_DIRECTORY, ClusterSpec
 from minikube.kubernetes.kubeadm import dump_yaml, kubeadm_documents, static_pod_patches
-from minikube.kubernetes.kubelet import kubelet_configuration
-from minikube.node import apidoor, forerunners, renewal
+from minikube.kubernetes.kubelet import SERVICE_FILE, kubelet_configuration, kubelet_service
+from minikube.node import apidoor, forerunners, renewal, systemctl
+from minikube.node.forerunners import ADDRESSES
 from minikube.runtimes import containerd
 
 HOST_NAME = "host.minikube.internal"
+SYSTEMCTL = "/etc/minikube/systemctl.py"
 
 
 def node_files(
@@ -27,9 +31,8 @@ def node_files(
     """Path in the node to content."""
     texts = {
         KUBEADM_FILE: kubeadm_documents(spec),
-        KUBELET_FILE: dump_yaml(kubelet_configuration(spec)),
         **{f"{PATCHES_DIRECTORY}/{name}": text for name, text in static_pod_patches(spec).items()},
-        sparselog.profile_path(spec): sparselog.profile((prepared_store / SECCOMP).read_text()),
+        sparselog.profile_path(spec): sparselog.profile(_seccomp(prepared_store)),
         "/etc/containerd/config.toml": containerd.configuration(
             sandbox_image=pause_image,
             restrict_oom_score_adj=not spec.lowers_oom_scores,
@@ -42,15 +45,27 @@ def node_files(
         API_DOOR: Path(apidoor.__file__).read_text(),
         FORERUNNERS: Path(forerunners.__file__).read_text(),
         RENEWAL: Path(renewal.__file__).read_text(),
+        SYSTEMCTL: Path(systemctl.__file__).read_text(),
         "/etc/hostname": f"{spec.node_name}\n",
         "/etc/resolv.conf": machine.resolv_conf,
-        "/etc/passwd": hostusers.users(node.read("/etc/passwd") or b""),
+        "/etc/passwd": nodeaccounts.users(node.read("/etc/passwd") or b""),
+        "/etc/group": nodeaccounts.groups(node.read("/etc/group") or b""),
         "/etc/hosts": hosts(node.read("/etc/hosts") or b"", name=spec.node_name, address=spec.node_ip, gateway=node.gateway),
     }
     if node.read("/etc/machine-id") is None:
         texts["/etc/machine-id"] = uuid.uuid4().hex + "\n"
+    private = {
+        KUBELET_FILE: dump_yaml(kubelet_configuration(spec)),
+        SERVICE_FILE: kubelet_service(spec),
+        **apiserver_files(spec, key=node.read(secretsatrest.KEY_FILE) if spec.secrets_key else None),
+    }
     files = {path: File(text.encode()) for path, text in texts.items()}
-    files[hostusers.PROGRAM] = File(hostusers.getsubids(spec, in_user_namespace=machine.user_namespace).encode(), 0o755)
+    files |= {path: File(text.encode(), 0o600) for path, text in private.items()}
+    # The plugin that gives pods their addresses would make it, for everybody of its group.
+    files[f"{ADDRESSES}/lock"] = File(b"", 0o600)
+    files[hostusers.PROGRAM] = File(
+        hostusers.getsubids(spec, ids=machine.user_ids if machine.user_namespace else hostusers.EVERY_ID).encode(), 0o755
+    )
     return files
 
 
@@ -69,3 +84,8 @@ def _without(ours: Mapping[str, str], line: str) -> str:
         return line
     others = [name for name in names if name not in ours]
     return "\t".join([address, " ".join(others), *([mark + comment] if mark else [])]) if others else mark + comment
+
+
+def _seccomp(prepared_store: Path) -> str:
+    with as_root():  # only root may look into a containerd store
+        return (prepared_store / SECCOMP).read_text()

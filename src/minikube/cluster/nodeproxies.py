@@ -10,6 +10,24 @@ from minikube.drivers.base import Node
 from minikube.kubernetes.clusterspec import CONTROL_PLANE_NAME, ClusterSpec
 from minikube.output.report import Report
 
+VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+_PAGE = "https://minikube.sigs.k8s.io/docs/handbook/vpn_and_proxy/"
+
+
+def tell_network_options(address: str, report: Report, *, environment: Mapping[str, str] | None = None) -> None:
+    """Upstream's words about proxies: scripts and people look for them."""
+    variables = os.environ if environment is None else environment
+    found = {name: variables[name] for name in (*VARIABLES, *map(str.lower, VARIABLES)) if variables.get(name)}
+    if not found:
+        return
+    report.info("Found network options:", style="internet")
+    for name, value in found.items():
+        report.info(f"{name.upper()}={value if name.upper() == 'NO_PROXY' else proxies.without_password(value)}", style="option")
+    here = proxies.from_environment(variables)
+    if here.for_url(f"https://{address}") or here.for_url(f"http://{address}"):
+        report.warning(f"You appear to be using a proxy, but your NO_PROXY environment does not include the minikube IP ({address}).")
+        report.info(f"Please see {_PAGE} for more details", style="documentation")
+
 
 def node_proxies(spec: ClusterSpec, node: Node, report: Report, *, environment: Mapping[str, str] | None = None) -> dict[str, str]:
     """HTTP_PROXY and HTTPS_PROXY as they are here, NO_PROXY extended; nothing if there is no proxy that the node could reach."""

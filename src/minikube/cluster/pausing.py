@@ -100,7 +100,10 @@ def _containers(node: Node) -> list[Container]:
     if result.code:
         error = result.stderr.decode(errors="replace")[-1000:]
         raise Reason("GUEST_CHECK_PAUSED", f"crun does not say which containers there are: {error}")
-    return read_list(result.stdout)
+    try:
+        return read_list(result.stdout)
+    except ValueError as error:
+        raise Reason("GUEST_CHECK_PAUSED", f"crun does not say which containers there are: {error!s:.300}") from error
 
 
 def _words(done: str, count: int, namespaces: Sequence[str] | None) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from minikube.addons.catalogue import require_built
 from minikube.artifacts import catalogue, unpinned
 from minikube.cluster import sizes
 from minikube.cluster.mirrors import plan_downloads, sourcing
 from minikube.drivers.definition import Definition
 from minikube.drivers.values import Machine
-from minikube.kubernetes import health
+from minikube.kubernetes import hardening, health
 from minikube.kubernetes.extraconfig import parse_extra_config, parse_feature_gates
 from minikube.output.problems import Problems
 from minikube.output.progress import silent
@@ -33,6 +34,7 @@ def plan(settings: Settings, existing: ClusterConfig | None, driver: Definition 
     _kubernetes(settings, config, existing, problems)
     with problems:
         config.VerifyComponents = health.parse_wait(settings.get("wait"))
+    _hardening(settings, config, existing, problems)
     for flag, field in (("keep-context", "KeepContext"), ("embed-certs", "EmbedCerts"), ("disable-coredns-log", "DisableCoreDNSLog")):
         if existing is None or settings.changed(flag):
             setattr(config, field, settings.get(flag))
@@ -75,17 +77,26 @@ def runtime_name(name: str) -> str:
 
 def _refuse_what_is_not_built(settings: Settings, problems: Problems) -> None:
     with problems:
+        if int(settings.get("nodes")) < 1:
+            raise Reason("MK_USAGE", f"--nodes cannot be {settings.get('nodes')}: a cluster has at least one node")
+    with problems:
         if int(settings.get("nodes")) > 1 or settings.get("ha"):
             raise Reason(
                 "DRV_UNSUPPORTED_MULTINODE",
                 "Clusters with more than one node are not built yet",
                 advice="Start without --nodes and --ha; several clusters side by side work: minikube start -p other",
             )
+    for addon in settings.get("addons"):
+        with problems:
+            require_built(addon)
     with problems:
         if settings.get("no-kubernetes"):
             raise Reason("MK_UNIMPLEMENTED", "start --no-kubernetes is not built yet", exit_code=16)
     with problems:
-        if settings.get("cni") not in ("", "auto", "bridge"):
+        if settings.get("cni") == "false":
+            raise Reason("MK_USAGE", 'The "containerd" container runtime requires CNI')
+    with problems:
+        if settings.get("cni") not in ("", "auto", "bridge", "false"):
             raise Reason("MK_UNIMPLEMENTED", f"--cni={settings.get('cni')} is not built yet", advice="Use --cni=bridge.", exit_code=16)
 
 
@@ -118,6 +129,19 @@ def _kubernetes(settings: Settings, config: ClusterConfig, existing: ClusterConf
         if existing is None or settings.changed(flag):
             value = settings.get(flag)
             setattr(kubernetes, field, list(value) or None if isinstance(value, list | tuple) else value)
+
+
+def _hardening(settings: Settings, config: ClusterConfig, existing: ClusterConfig | None, problems: Problems) -> None:
+    if existing is None or settings.changed("hardened"):
+        config.Hardened = bool(settings.get("hardened"))
+    if not config.Hardened:
+        return
+    config.SecretsKey = True
+    kubernetes = config.KubernetesConfig
+    options = [option.Key for option in kubernetes.ExtraOptions or [] if option.Component == "apiserver"]
+    if kubernetes.KubernetesVersion:  # else that is a problem of its own
+        with problems:
+            hardening.check(catalogue.parts(kubernetes.KubernetesVersion)[1], options)
 
 
 def _version(settings: Settings, config: ClusterConfig, existing: ClusterConfig | None) -> None:

@@ -13,11 +13,13 @@ from typing import NamedTuple
 
 from minikube.artifacts import catalogue, sources, storeusage, unpinned
 from minikube.artifacts.origin import Origin
+from minikube.artifacts.rootspart import making
 from minikube.artifacts.store import Store, remove_tree
 from minikube.artifacts.storeusage import Bulk, Busy
 from minikube.cluster import imagecache
 from minikube.cluster.mirrors import origin_of
 from minikube.host import rootrights
+from minikube.host.credentials import as_person
 from minikube.output.reason import Reason
 from minikube.output.report import Report
 from minikube.profiles import profile as profile_files
@@ -38,7 +40,7 @@ class Item(NamedTuple):
 def survey(report: Report, *, everything: bool) -> list[Item]:
     """With `everything`, only what clusters use counts as needed: the rest can be made or fetched again."""
     store = Store()
-    with report.progress.task("looking at the caches"):
+    with report.progress.task("looking at the caches"), making():
         return [*_entries(store, everything=everything), *_rest_of_store(store, everything=everything), *_images()]
 
 
@@ -60,7 +62,8 @@ def prune(items: Sequence[Item], report: Report) -> int:
         if item.needed_for:
             continue
         try:
-            item.remove()
+            with making():
+                item.remove()
         except (OSError, Busy) as error:
             why = "another command is making it anew" if isinstance(error, Busy) else error.strerror or str(error)
             report.warning(f"{item.what} could not be removed: {why}")
@@ -144,7 +147,12 @@ def _images() -> Iterator[Item]:
         if path.is_file():
             needed = ("`minikube cache`",) if path in kept else ()
             name = path.relative_to(imagecache.directory())
-            yield Item(f"image {name}", storeusage.bulk(path), needed, partial(path.unlink, missing_ok=True))
+            yield Item(f"image {name}", storeusage.bulk(path), needed, partial(_unlink, path))
+
+
+def _unlink(path: Path) -> None:
+    with as_person():  # in whose home it is
+        path.unlink(missing_ok=True)
 
 
 def _age_mark(entry: Path) -> float:

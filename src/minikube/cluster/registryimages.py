@@ -21,6 +21,7 @@ from minikube.output.report import Report
 from minikube.runtimes import images as runtime
 from minikube.runtimes import registryhosts
 
+PATIENCE = 3600.0  # seconds for an image on its way between a registry and the node
 _NOT_TLS = "server gave HTTP response to HTTPS client"
 _NOT_ALLOWED = re.compile(r"\b40[13]\b|unauthorized|authorization failed|access denied|no basic auth|insufficient_scope", re.IGNORECASE)
 _NAMES = "Names look like this: registry.example/team/app:1.2"
@@ -40,7 +41,7 @@ def pull(node: Node, name: str, id: str, origin: Origin, report: Report) -> None
     login = credentials(image.registry)
     command = runtime.pull_with_login_command(str(image)) if login else runtime.pull_command(str(image))
     with report.progress.task(f"pulling {image}"):
-        answer = node.run(command, input=f"{login}\n".encode() if login else None, timeout=None)
+        answer = node.run(command, input=f"{login}\n".encode() if login else None, timeout=PATIENCE)
     if answer.code:
         why = said(answer.stderr)
         if _NOT_TLS in why and is_insecure(image.registry, origin.insecure_registries):
@@ -56,7 +57,7 @@ def push(node: Node, name: str, origin: Origin, report: Report) -> None:
     why = ""
     with report.progress.task(f"pushing {image}"):
         for hosts in registryhosts.for_push(image.registry, credentials(image.registry), insecure=insecure):
-            answer = node.run(runtime.push_command(str(image), image.registry), input=hosts.encode(), timeout=None)
+            answer = node.run(runtime.push_command(str(image), image.registry), input=hosts.encode(), timeout=PATIENCE)
             if not answer.code:
                 return
             why = said(answer.stderr)
@@ -116,6 +117,10 @@ def _explained(image: Reference, id: str, what: str, why: str) -> Reason:
         there = "minikube image ls" if id == "GUEST_IMAGE_PUSH" else "Check its name and tag."
         return Reason(id, f"{what}: there is no image {image}", advice=there)
     if re.search(r"connection refused|no route to host|i/o timeout|no such host|deadline exceeded", why):
-        advice = f"The node asks it itself, so {host} must be reachable from there; minikube image load {image} asks from this machine."
+        advice = f"The node asks it itself, so {host} must be reachable from there."
+        if (port := host.rpartition(":")[2]).isdigit():
+            advice += f" If it is on this machine, open its port: minikube start --host-access={port}"
+        if id != "GUEST_IMAGE_PUSH":
+            advice += f" minikube image load {image} asks from this machine."
         return Reason(id, f"{what}: {host} cannot be reached from the node ({why.rpartition(': ')[2]})", advice=advice)
     return Reason(id, f"{what}: {why}")

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from minikube.cluster import rights
+from minikube.host.credentials import as_root
 from minikube.host.files import cannot_write, write_durably
+from minikube.host.privatefiles import open_private
 from minikube.host.process import ProcessFailed, spawn
 from minikube.output.reason import Reason
 from minikube.output.report import Report
@@ -103,11 +105,11 @@ def _start_waiting(profile: str, due: float, *, keep_context: bool) -> int:
     command = [*_own_program(), "stop", "-p", profile, "--schedule=0s", "--all=false", f"--keep-context-active={str(keep_context).lower()}"]
     log = home() / "logs" / "scheduledStop.txt"
     try:
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("wb") as stream:
+        with os.fdopen(open_private(str(log.parent), log.name, fresh=True), "wb") as stream:
             # In this directory: MINIKUBE_HOME and KUBECONFIG may be relative to it.
             argv = [sys.executable, "-I", "-S", "-c", _WAITER, str(due), str(_licence(profile)), *command]
-            return spawn(argv, stdout=stream, stderr=stream, new_session=True).pid
+            with as_root():
+                return spawn(argv, stdout=stream, stderr=stream, new_session=True).pid
     except OSError as error:
         raise cannot_write(log, error) from error
     except ProcessFailed as error:

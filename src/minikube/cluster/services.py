@@ -11,6 +11,7 @@ from minikube.cluster.newimages import import_script
 from minikube.kubernetes.clusterspec import (
     CERTIFICATES_DIRECTORY,
     CONTAINERD_SOCKET,
+    ETCD_DIRECTORY,
     KUBERNETES_DIRECTORY,
     MANIFESTS_DIRECTORY,
     SEED_DIRECTORY,
@@ -20,12 +21,14 @@ from minikube.kubernetes.healthz import WELL
 from minikube.kubernetes.hostusers import PROGRAM_DIRECTORY
 from minikube.kubernetes.kubeadm import SMALL, write_files_command
 from minikube.kubernetes.kubelet import kubelet_command
+from minikube.kubernetes.nodeaccounts import ETCD_ID
 from minikube.node.forerunners import HELD_BACK
 
 API_DOOR = "/etc/minikube/apidoor.py"
 RENEWAL = "/etc/minikube/renewal.py"
 FORERUNNERS = "/etc/minikube/forerunners.py"
 KEPT = "/var/lib/minikube/forerunners.json"
+KUBELET_CERTIFICATES = "/var/lib/kubelet/pki/kubelet-client-*"
 PROGRESS = "/run/minikube-api-progress"
 PATH = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"}
 
@@ -37,6 +40,7 @@ UNHURRIED |= dict.fromkeys(HELD_BACK, 200)
 # Nobody waits for a timer of these: etcd counts time for leaders that may go missing, the provisioner looks for work it is told of anyway.
 UNHURRIED |= dict.fromkeys(("etcd", "storage-provisioner"), 500)
 YOUNG_SECONDS = 0.85  # it counts a second from a tenth of one later, but looks at volumes first, for a third
+USUAL_CERTIFICATES = f"{KUBERNETES_DIRECTORY}/pki"
 WAITING_ROOM = f"{KUBERNETES_DIRECTORY}/held-back"
 
 
@@ -124,7 +128,10 @@ def _manifests(spec: ClusterSpec, *, write: bool) -> str:
     """Have kubeadm write the control plane's manifests if need be, and hold the controllers' back."""
     made = [f"mkdir -p {WAITING_ROOM}", _hand_over()]
     if write:
-        made += [f"rm -f {KEPT}", shlex.join(write_files_command(spec))]  # what was kept was for others
+        # What was kept was for others. The kubelet's own certificate may be of another authority: it begins with kubelet.conf's again.
+        made += [f"rm -f {KEPT} {KUBELET_CERTIFICATES}", shlex.join(write_files_command(spec))]
+        # Where tools look for certificates; and the owner that the CIS benchmark wants. etcd runs as root in its container.
+        made += [f"ln -sfn {CERTIFICATES_DIRECTORY} {USUAL_CERTIFICATES}", f"chown {ETCD_ID}:{ETCD_ID} {ETCD_DIRECTORY}"]
     return " && ".join([*made, _move(MANIFESTS_DIRECTORY, WAITING_ROOM, *HELD_BACK)])
 
 

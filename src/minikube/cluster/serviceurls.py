@@ -12,7 +12,7 @@ from minikube.kubernetes.healthz import is_healthy
 from minikube.output import notready
 from minikube.output.gotemplate import TemplateError, render
 from minikube.output.reason import Reason
-from minikube.profiles.paths import home, profile_directory
+from minikube.profiles.paths import authority_file, profile_directory
 
 
 class ServiceURLs(NamedTuple):
@@ -34,7 +34,7 @@ def list_services(profile: str, *, namespace: str, template: str) -> list[Servic
     path = f"/api/v1/namespaces/{quote(namespace, safe='')}/services" if namespace else "/api/v1/services"
     try:
         with Api(
-            f"https://{host}:{port}", authority=home() / "ca.crt", certificate=directory / "client.crt", key=directory / "client.key"
+            f"https://{host}:{port}", authority=authority_file(profile), certificate=directory / "client.crt", key=directory / "client.key"
         ) as api:
             services = api.list(path)
     except (ApiError, ApiUnreachable) as error:

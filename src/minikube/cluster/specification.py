@@ -48,6 +48,8 @@ def cluster_spec(config: ClusterConfig, node: Node, machine: Machine, versions: 
         extra_options=tuple(ExtraOption(option.Component, option.Key, option.Value) for option in kubernetes.ExtraOptions or []),
         certificate_names=(*(kubernetes.APIServerNames or []), *(kubernetes.APIServerIPs or [])),
         certificate_seconds=config.CertExpiration // NANOSECONDS,
+        hardened=config.Hardened,
+        secrets_key=config.SecretsKey,
         cgroup_v1=not machine.cgroup_v2,
         lowers_oom_scores=not machine.user_namespace and "CAP_SYS_RESOURCE" in machine.capabilities,
         memory_bytes=allowed.memory_mb << 20,
@@ -59,7 +61,7 @@ def cluster_spec(config: ClusterConfig, node: Node, machine: Machine, versions: 
 
 def refuses_host_users(spec: ClusterSpec, machine: Machine) -> bool:
     """Whether pods cannot have user namespaces of their own."""
-    return machine.user_namespace and not (machine.pods_can_have_one and hostusers.ids_suffice(spec))
+    return machine.user_namespace and not (machine.pods_can_have_one and hostusers.ids_suffice(spec, machine.user_ids))
 
 
 def identity(config: ClusterConfig, node: Node) -> Identity:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from minikube import __version__
 from minikube.artifacts import sources, unpinned
+from minikube.artifacts.rootspart import making
 from minikube.cluster import rights, scheduledstop, steps
 from minikube.cluster.boot import Boot
 from minikube.cluster.evidence import last_words
@@ -16,6 +17,8 @@ from minikube.cluster.preflight import meet_machine, prepare
 from minikube.drivers import machinefile
 from minikube.drivers.base import Driver
 from minikube.host import system
+from minikube.kubernetes import kubeconfig
+from minikube.output.debuglog import debug
 from minikube.output.reason import Reason
 from minikube.output.report import Report
 from minikube.profiles import profile as profile_files
@@ -49,14 +52,16 @@ def start(settings: Settings, report: Report) -> None:
             return
         wanted, version = sourcing(settings, config), config.KubernetesConfig.KubernetesVersion
         report.step("Downloading Artifacts", f"Components of Kubernetes {version} ...", style="sub")
-        if bundle:
-            bundle.bring_in(version, wanted.origin, report.progress)
-        versions = unpinned.version_set(version, wanted, report.progress)
-        components, config.ComponentSource = sources.provide(versions, wanted, report.progress)
+        with making():
+            if bundle:
+                bundle.bring_in(version, wanted.origin, report.progress)
+            versions = unpinned.version_set(version, wanted, report.progress)
+            components, config.ComponentSource = sources.provide(versions, wanted, report.progress)
         if settings.get("download-only"):
             report.info("Download complete!", style="check")
             return
-        machinefile.save(machine, definition.name, own)
+        kubeconfig.require_usable()
+        machinefile.save(machine, definition.name, own, roots=driver.roots_directory())
         meet_machine(settings, config, driver, report, fresh=existing is None)
         report.step("Starting Node", f'Starting "{profile}" primary control-plane node in "{profile}" cluster', style="thumbs-up")
         boot = Boot(config, driver, components, versions, report)
@@ -108,6 +113,8 @@ def _bring_up(boot: Boot, driver: Driver, settings: Settings, report: Report, *,
     if running and (thawed := wake(driver.node())):
         report.info(f'"{boot.config.Name}" was paused: unpaused {thawed} containers', style="unpause")
     fits = running and boot.fits()
+    if fits:
+        debug(f"The running cluster does not require reconfiguration: {driver.node().address}")
     resized = running and not fits and boot.change_limits()
     if running and not fits and not resized:
         if not upgrade:
@@ -120,12 +127,18 @@ def _bring_up(boot: Boot, driver: Driver, settings: Settings, report: Report, *,
         # Left by a machine that was switched off before the moment came.
         scheduledstop.end_waiting(boot.config.Name)
         boot.config.ScheduledStop = None
+    if resized:
+        limits = driver.limits()
+        cpus, memory = limits.cpus or "no limit", f"{limits.memory_mb}MB" if limits.memory_mb else "no limit"
+        report.info(f'Changed the limits of "{boot.config.Name}" while it runs: CPUs={cpus}, Memory={memory}', style="check")
     graph = boot.graph_of_resized() if resized else boot.graph_of_running() if running else boot.graph()
     try:
         graph.run()
     except BaseException as error:
         if isinstance(error, Reason):
-            error.evidence = last_words(driver)
+            error.evidence = error.evidence or last_words(driver)
+        if isinstance(error, KeyboardInterrupt):
+            _say_what_is_left(driver, boot.config.Name, report)
         if settings.get("delete-on-failure") and not isinstance(error, KeyboardInterrupt):
             report.warning(f'Deleting "{boot.config.Name}" because of --delete-on-failure')
             driver.delete()
@@ -134,6 +147,14 @@ def _bring_up(boot: Boot, driver: Driver, settings: Settings, report: Report, *,
     finally:
         if settings.get("timing"):
             report.info(steps.table(graph))
+
+
+def _say_what_is_left(driver: Driver, profile: str, report: Report) -> None:
+    if driver.state() == "Running":
+        report.warning(f'The node of "{profile}" is still running. To stop it: minikube stop -p {profile}')
+    report.warning(
+        f'The files of "{profile}" are kept. To go on: minikube start -p {profile}. To remove them: minikube delete -p {profile}'
+    )
 
 
 def _done(config: ClusterConfig, seconds: float) -> str:

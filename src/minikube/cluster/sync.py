@@ -15,13 +15,14 @@ def sync(profile: str, report: Report) -> None:
         count, trusts_others = bring(node, report)
     report.info(f'Synced {count} file{"" if count == 1 else "s"} to node "{profile}"', style="check")
     if trusts_others:
-        report.info("The certificates it trusts have changed, and containerd was started anew to know them", style="permissions")
+        report.info("Restarted containerd to apply the new trusted certificates", style="permissions")
 
 
 def bring(node: Node, report: Report) -> tuple[int, bool]:
     """Everything into a running node: how many files, and whether it trusts other certificates now."""
     count = usersfiles.put_late(node, usersfiles.collect(node, report.warning), report.warning)
     changed = usersfiles.trust(node, report.warning)
+    usersfiles.link_certificates(node, report.warning)
     if changed:
         # It read the old ones when it started, once and for all; containers do not notice.
         node.restart_services("containerd")

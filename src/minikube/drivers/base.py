@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 TYPE_CHECKING = False  # typing's own takes milliseconds to import
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
     from typing import Any
 
     from minikube.artifacts.components import Components
@@ -22,6 +23,7 @@ class Node(ABC):
     """A place where a kubelet runs. Its files outlive a stop; commands and services need it to run."""
 
     name: str
+    """How Kubernetes knows the node: the machine's name in lower case, as the kubelet has it."""
     address: str
     """How the node's own processes and pods know it; `forward` says how this host reaches it."""
     gateway: str
@@ -53,6 +55,14 @@ class Node(ABC):
     def forward(self, port: int) -> tuple[str, int]:
         """Address and port at which this host reaches a TCP port of the node, known from create on, open while the node runs."""
 
+    def get_own(self, *paths: str) -> dict[str, File]:
+        """The same for files that this project writes itself: a link in the place of one counts as missing where that can be seen."""
+        return self.get(*paths)
+
+    def put_own(self, files: Mapping[str, File]) -> None:
+        """The same for files that this project writes itself: a link in their way is replaced where that can be done."""
+        self.put(files)
+
     def read(self, path: str) -> bytes | None:
         """One file of the node, or None."""
         found = self.get(path).get(path)
@@ -60,7 +70,7 @@ class Node(ABC):
 
     def services(self) -> dict[str, dict[str, Any]]:
         """What the supervisor says of every service: state, pid, restarts, since, last_exit."""
-        found: dict[str, dict[str, Any]] = self.control.status()["services"]
+        found: dict[str, dict[str, Any]] = self.control.status().get("services", {})
         return found
 
     def start_services(self, *names: str) -> None:
@@ -95,6 +105,10 @@ class Driver(ABC):
 
     def prepare(self, progress: Progress) -> None:  # noqa: B027 - most drivers find the computer there
         """See that the computer is there and runs: only for drivers that make it. `machine` tells the truth about it from now on."""
+
+    def roots_directory(self) -> Path | None:
+        """The machine's directory, made, where root keeps it as its own for the person that it works for; None for all other machines."""
+        return None
 
     @abstractmethod
     def create(self, components: Components, limits: Limits, progress: Progress) -> Node:

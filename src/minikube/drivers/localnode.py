@@ -16,16 +16,21 @@ if TYPE_CHECKING:
     from typing import Any
 
     from minikube.drivers.values import File, Result
+    from minikube.host.untrustedtree import Tree
+
+
+PATIENCE = 120.0  # seconds for files that go through a command in the node
 
 
 class LocalNode(Node):
     """`state` has the directories a node keeps (/etc, /var …); `socket` is where the supervisor's control socket is on this host."""
 
-    def __init__(self, name: str, *, state: str, socket: str, address: str, gateway: str) -> None:
-        self.name = name
+    def __init__(self, name: str, *, state: str, socket: str, address: str, gateway: str, peer: int | None = None) -> None:
+        """`peer` is who the node's root is on this host."""
+        self.name = name.lower()
         self.address = address
         self.gateway = gateway
-        self.control = Control(socket)
+        self.control = Control(socket, peer=peer)
         self._state = state
 
     def run(self, argv: Sequence[str], *, input: bytes | None = None, timeout: float | None = None) -> Result:
@@ -37,15 +42,13 @@ class LocalNode(Node):
         return self.control.attach(list(argv), tty=tty)
 
     def put(self, files: Mapping[str, File]) -> None:
-        from minikube.drivers import statefiles
+        from minikube.host.nofollow import LeadsElsewhere
 
         elsewhere = {}
         for path, file in files.items():
             try:
-                if not self._within_reach(path):
-                    raise statefiles.LeadsElsewhere(path)
-                statefiles.write(self._state, path, file)
-            except statefiles.LeadsElsewhere:
+                self._tree(path).write(path, file.content, file.mode)
+            except LeadsElsewhere:
                 elsewhere[path] = file
         if elsewhere:
             from minikube.drivers import archives
@@ -58,32 +61,51 @@ class LocalNode(Node):
                 )
 
     def get(self, *paths: str) -> dict[str, File]:
-        from minikube.drivers import statefiles
+        from minikube.drivers.values import File
+        from minikube.host.nofollow import LeadsElsewhere
 
         found: dict[str, File] = {}
         elsewhere = []
         for path in paths:
             try:
-                if not self._within_reach(path):
-                    raise statefiles.LeadsElsewhere(path)
-                found |= statefiles.read(self._state, path)
-            except statefiles.LeadsElsewhere:
+                found |= {name: File(*file) for name, file in self._tree(path).read(path).items()}
+            except LeadsElsewhere:
                 elsewhere.append(path)
         if elsewhere:
             from minikube.drivers import archives
 
-            found |= archives.unpack(self._inside(archives.get_command(elsewhere), elsewhere).stdout)
+            found |= archives.unpack(self._inside(archives.get_command(elsewhere), elsewhere).stdout, elsewhere)
         return found
 
+    def get_own(self, *paths: str) -> dict[str, File]:
+        if not self._is_ours():
+            return self.get(*paths)
+        from minikube.drivers.values import File
+        from minikube.host.nofollow import LeadsElsewhere
+
+        found: dict[str, File] = {}
+        for path in paths:
+            try:
+                found |= {name: File(*file) for name, file in self._tree(path).read(path).items()}
+            except LeadsElsewhere:
+                continue
+        return found
+
+    def put_own(self, files: Mapping[str, File]) -> None:
+        if self._is_ours():
+            for path in filter(_kept, files):
+                self._tree(path).clear_way(path)
+        self.put(files)
+
     def exists(self, path: str) -> bool:
-        from minikube.drivers import statefiles
+        from minikube.host.nofollow import LeadsElsewhere
 
         try:
-            if not self._within_reach(path):
-                raise statefiles.LeadsElsewhere(path)
-            return statefiles.exists(self._state, path)
-        except statefiles.LeadsElsewhere:
-            return self._inside(["test", "-e", path], [path]).code == 0
+            if (kind := self._tree(path).kind(path)) != "link":
+                return bool(kind)
+        except LeadsElsewhere:
+            pass
+        return self._inside(["test", "-e", path], [path]).code == 0
 
     def put_metadata(self, metadata: Mapping[str, Any]) -> None:
         """Say who the node is and which services run; the supervisor reads it when it starts."""
@@ -91,25 +113,36 @@ class LocalNode(Node):
 
         from minikube.drivers.values import File
 
-        self.put({METADATA: File(json.dumps(metadata, indent=1).encode(), 0o600)})
+        self.put_own({METADATA: File(json.dumps(metadata, indent=1).encode(), 0o600)})
 
     def answers(self) -> bool:
         """Whether the supervisor is there, and not on its way out: the node runs."""
         try:
-            return not self.control.status()["stopping"]
+            return not self.control.status().get("stopping")
         except (ControlUnreachable, OSError):
             return False
 
-    def _within_reach(self, path: str) -> bool:
-        """Whether this user can have the file straight from the state directory, which may belong to root."""
+    def _tree(self, path: str) -> Tree:
+        """Where the file is on this host, if it is, and if this user may look: the directory belongs to root."""
+        from minikube.host.nofollow import LeadsElsewhere
+        from minikube.host.untrustedtree import Tree
+
+        if not (_kept(path) and self._is_ours()):
+            raise LeadsElsewhere(path)
+        return Tree(self._state)
+
+    def _is_ours(self) -> bool:
         import os
 
-        return _kept(path) and (os.geteuid() in (0, _owner(self._state)))
+        return os.geteuid() in (0, _owner(self._state))
 
     def _inside(self, argv: Sequence[str], paths: Iterable[str], *, input: bytes | None = None) -> Result:
         """What only the node itself can do: reach files behind its mounts and links."""
         try:
-            return self.run(argv, input=input)
+            return self.run(argv, input=input, timeout=PATIENCE)
+        except TimeoutError:
+            names = ", ".join(paths)
+            raise Reason("GUEST_STATUS", f"{names}: the node {self.name} gives no answer", advice="See `minikube ssh`.") from None
         except ControlUnreachable:
             names, kept = ", ".join(paths), ", ".join(f"/{name}" for name in WRITABLE)
             raise Reason(

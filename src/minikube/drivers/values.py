@@ -45,6 +45,8 @@ class Machine(NamedTuple):
     """Whether the node's root is somebody else there; known once the box is made."""
     pods_can_have_one: bool = True
     """Whether pods may have user namespaces of their own, also in that of the node."""
+    user_ids: int = 1 << 24
+    """How many ids there are in the node's user namespace."""
 
 
 class DriverStatus(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 from minikube.host.files import write_durably
@@ -16,7 +17,7 @@ Undo = Callable[[Change], None]
 
 _SENTENCES = {
     "bridge": "network bridge {name} with the address {address}",
-    "firewall": "firewall table {family} {name}: NAT outwards, nothing inwards",
+    "firewall": "firewall table {name} ({family}): NAT outwards, nothing inwards",
     "cgroup": "control group {path}",
     "unit": "systemd unit {name}, whose control group is the node's",
     "sysctl": "kernel setting {name} changed from {before} to {after}",
@@ -29,17 +30,24 @@ _SENTENCES = {
 class Journal:
     """Changes in the order they were made; `kind` says how to undo one, the other keys say what it was."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, ours: Callable[[object], bool] | None = None) -> None:
         self.path = path
+        self._ours = ours or well_formed
 
     def changes(self) -> list[Change]:
-        """All of them. A damaged file counts as a lost one: what is on the host under our names can be found without it."""
+        """All that `ours` knows as changes of this machine; others are no business of it, and never undone.
+
+        A damaged file counts as a lost one: what is on the host under our names can be found without it.
+        """
         try:
-            found: list[Change] = json.loads(self.path.read_bytes())
-        except (FileNotFoundError, NotADirectoryError, ValueError):
+            found = json.loads(self.path.read_bytes())
+        except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
             return []
-        known = isinstance(found, list) and all(isinstance(change, dict) and change.get("kind") in _SENTENCES for change in found)
-        return found if known else []
+        entries = found if isinstance(found, list) else []
+        strange = [entry for entry in entries if not self._ours(entry)]
+        if strange:
+            debug(f"{self.path}: left out, for they are no changes of this machine: {strange}")
+        return [entry for entry in entries if entry not in strange]
 
     def record(self, *planned: Change) -> None:
         """Write down what is about to be changed. Until this returns, nothing may be changed."""
@@ -71,6 +79,14 @@ class Journal:
     def _write(self, changes: list[Change]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         write_durably(self.path, json.dumps(changes, indent=2) + "\n")
+
+
+def well_formed(change: object) -> bool:
+    """Whether it is of a known kind, and says in texts what it was."""
+    if not isinstance(change, dict) or not isinstance(change.get("kind"), str) or change["kind"] not in _SENTENCES:
+        return False
+    names = [name for _, name, _, _ in Formatter().parse(_SENTENCES[change["kind"]]) if name]
+    return all(isinstance(change.get(name), str) for name in names)
 
 
 def in_words(change: Change) -> str:

@@ -6,8 +6,10 @@ import os
 import sys
 import time
 
+from minikube.host import credentials
 from minikube.output.debuglog import debug
 from minikube.output.reason import Reason
+from minikube.output.secrets import hide
 
 TYPE_CHECKING = False  # typing costs half of Python's own start; so do subprocess and shlex, and handing over to kubectl needs neither
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ class ProcessFailed(Exception):
         self.argv, self.code, self.output = argv, code, output
         import shlex
 
-        super().__init__(f"{shlex.join(argv)}\n{_meaning(code)}" + (f":\n{output}" if output else ""))
+        super().__init__(f"{shlex.join(hide(argv))}\n{_meaning(code)}" + (f":\n{output}" if output else ""))
 
 
 def run(
@@ -85,6 +87,7 @@ def run(
             pass_fds=pass_fds,
             preexec_fn=preexec,
             check=False,
+            **credentials.of_child(),
         )
     except FileNotFoundError as error:
         raise ProcessFailed(argv, 127, str(error)) from None
@@ -92,7 +95,7 @@ def run(
         raise ProcessFailed(argv, 126, str(error)) from None
     except subprocess.TimeoutExpired as late:
         raise ProcessFailed(argv, TIMED_OUT, f"no answer after {late.timeout:g} s") from None
-    debug(f"ran in {time.monotonic() - began:.3f}s, exit {done.returncode}: {shlex.join(argv)}")
+    debug(f"ran in {time.monotonic() - began:.3f}s, exit {done.returncode}: {shlex.join(hide(argv))}")
     completed = Completed(argv, done.returncode, done.stdout, done.stderr)
     if check and done.returncode != 0:
         raise ProcessFailed(argv, done.returncode, (completed.error_text or completed.text)[-4000:])
@@ -114,7 +117,7 @@ def spawn(
     import shlex
     import subprocess
 
-    debug(f"started: {shlex.join(argv)}")
+    debug(f"started: {shlex.join(hide(argv))}")
     try:
         return subprocess.Popen(
             argv,
@@ -125,6 +128,7 @@ def spawn(
             cwd=cwd,
             start_new_session=new_session,
             preexec_fn=preexec,  # noqa: PLW1509 - such callers only make system calls
+            **credentials.of_child(),
         )
     except FileNotFoundError as error:
         raise ProcessFailed(argv, 127, str(error)) from None
@@ -132,12 +136,12 @@ def spawn(
         raise ProcessFailed(argv, 126, str(error)) from None
 
 
-def tied(argv: Sequence[str], *, own_mounts: bool = False) -> list[str]:
+def tied(argv: Sequence[str], *, own_mounts: bool = False, own_network: bool = False) -> list[str]:
     """The same command, ended by the kernel when this process ends, however that happens (also by kill -9).
 
-    With `own_mounts`, what it mounts is in a mount namespace of its own, which goes with it.
+    With `own_mounts`, what it mounts is in a mount namespace of its own, which goes with it; with `own_network`, it reaches nobody.
     """
-    program = _TIED + (_OWN_MOUNTS if own_mounts else "") + "os.execv(sys.argv[1], sys.argv[1:])"
+    program = _TIED + (_OWN_MOUNTS if own_mounts else "") + (_OWN_NETWORK if own_network else "") + "os.execv(sys.argv[1], sys.argv[1:])"
     return [sys.executable, "-I", "-S", "-c", program, *argv]
 
 
@@ -149,6 +153,8 @@ def in_network_of_its_own(argv: Sequence[str]) -> list[str]:
 
 def become(argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> NoReturn:
     """Replace this process by another (kubectl): no wrapper stays in memory, signals and exit code are its own."""
+    if credentials.acts_for_person():
+        credentials.drop()
     try:
         os.execvpe(argv[0], list(argv), dict(os.environ if env is None else env))  # noqa: S606 - this is the door
     except OSError as error:

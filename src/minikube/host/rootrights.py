@@ -19,7 +19,21 @@ PROMPT = "-p[sudo] password for %p: "
 _NAMES = frozenset({"HOME", "KUBECONFIG", "XDG_CACHE_HOME", "CHANGE_MINIKUBE_NONE_USER", "TERM", "NO_COLOR", "LANG", "LANGUAGE", "CI"}) | {
     *("DOCKER_CONFIG", "DOCKER_HOST", "REGISTRY_AUTH_FILE")
 }
-_PREFIXES = ("MINIKUBE_", "LC_", "GO", "PIP_", "SSL_CERT_", "SUPPRESS_MINIKUBE_")
+# Where Go and pip fetch from. Not what else they have: some settings name a program that root would run (GOAUTH, PIP_PYTHON) or a file
+# that it would write (PIP_LOG).
+_FETCHING = frozenset({"GOPROXY", "GOSUMDB", "GONOSUMDB", "GONOPROXY", "GOPRIVATE", "GOINSECURE"}) | {
+    *(
+        "PIP_INDEX_URL",
+        "PIP_EXTRA_INDEX_URL",
+        "PIP_CERT",
+        "PIP_PROXY",
+        "PIP_TRUSTED_HOST",
+        "PIP_TIMEOUT",
+        "PIP_DEFAULT_TIMEOUT",
+        "PIP_RETRIES",
+    )
+}
+_PREFIXES = ("MINIKUBE_", "LC_", "SSL_CERT_", "SUPPRESS_MINIKUBE_")
 _PROXIES = frozenset({"http_proxy", "https_proxy", "no_proxy", "all_proxy", "ftp_proxy"})
 
 # Reads what it is to be from stdin: a proxy's address may hold a password, and everybody can read a command line.
@@ -112,7 +126,8 @@ def _through_sudo(option: str, words: list[str]) -> NoReturn:
 
 def passed_on(environment: Mapping[str, str]) -> dict[str, str]:
     """The part of an environment that goes with a command that becomes root's."""
-    return {name: value for name, value in environment.items() if name in _NAMES or name.lower() in _PROXIES or name.startswith(_PREFIXES)}
+    known = _NAMES | _FETCHING
+    return {name: value for name, value in environment.items() if name in known or name.lower() in _PROXIES or name.startswith(_PREFIXES)}
 
 
 def _on_terminal() -> bool:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from minikube.output.debuglog import debug
-
 if TYPE_CHECKING:  # it takes 30 ms to import: loaded while a node starts, not before
     import urllib3
 
@@ -26,6 +24,7 @@ KINDS = {
     "Deployment": ("deployments", True),
     "IPAddress": ("ipaddresses", False),
     "Namespace": ("namespaces", False),
+    "NetworkPolicy": ("networkpolicies", True),
     "Node": ("nodes", False),
     "Pod": ("pods", True),
     "ReplicaSet": ("replicasets", True),
@@ -43,6 +42,11 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 FIELD_MANAGER = "minikube"
+
+# Root in a node has the API server's key: what answers is a stranger.
+MOST_BYTES = 64 << 20  # of an answer
+LONGEST_LINE = 8 << 20  # of a watch: one object, of which etcd takes 1.5 MiB
+_PIECE = 1 << 16
 
 
 class ApiUnreachable(Exception):
@@ -63,12 +67,17 @@ class Api:
     def __init__(self, server: str, *, authority: Path, certificate: Path, key: Path, timeout: float = 30.0) -> None:
         import urllib3
 
+        from minikube.kubernetes.timedsocket import TimedSocket
+
+        context = urllib3.util.create_urllib3_context()
+        context.sslsocket_class = TimedSocket
         url = urllib3.util.parse_url(server)
         self._timeout = timeout
         self._pool = urllib3.HTTPSConnectionPool(
             url.host or "",
             url.port or 443,
             maxsize=2,
+            ssl_context=context,
             ca_certs=str(authority),
             cert_file=str(certificate),
             key_file=str(key),
@@ -90,10 +99,10 @@ class Api:
 
     def text(self, path: str) -> str:
         """An answer that is not JSON."""
-        response = self._request("GET", path)
-        if response.status >= 400:
-            raise _error(response.status, response.data)
-        return response.data.decode()
+        status, data = self._answer("GET", path)
+        if status >= 400:
+            raise _error(status, data)
+        return data.decode()
 
     def find(self, path: str) -> Object | None:
         """The object, or None if there is none."""
@@ -136,15 +145,15 @@ class Api:
                 # A service with a fixed address is refused as invalid, its address being taken by itself, instead of as existing.
                 if error.status not in (409, 422) or self.find(object_path(obj)) is None:
                     raise
-                self._bring_in_line(obj)
+                self.apply(obj)
 
     def is_ready(self, path: str = "/readyz") -> bool:
         """Whether the path answers 200 right now; short timeouts, no exception."""
         try:
-            response = self._request("GET", path, connect=0.5, read=5.0)
+            status, _ = self._answer("GET", path, connect=0.5, read=5.0)
         except ApiUnreachable:
             return False
-        return response.status == 200
+        return status == 200
 
     def wait_ready(self, path: str = "/readyz", *, deadline: float, interval: float = 0.03) -> bool:
         """Ask until the path answers 200; False once time.monotonic() has passed the deadline."""
@@ -160,10 +169,10 @@ class Api:
 
         seconds = max(1, int(deadline - time.monotonic()) + 1)
         query = {"watch": "true", "timeoutSeconds": str(seconds), **query}
-        response = self._request("GET", _with_query(path, query), read=seconds + 5.0, preload_content=False)
+        response = self._request("GET", _with_query(path, query), read=seconds + 5.0)
         try:
             if response.status >= 400:
-                raise _error(response.status, response.read())
+                raise _error(response.status, _whole(response))
             for line in _lines(response):
                 event = msgspec.json.decode(line)
                 if event.get("type") == "ERROR":  # "resource version too old": the caller asks anew
@@ -174,25 +183,28 @@ class Api:
         finally:
             response.close()
 
-    def _bring_in_line(self, obj: Object) -> None:
-        try:
-            self.apply(obj)
-        except ApiError as error:
-            # Most of a pod cannot be changed in place: one that is there stays.
-            if error.status not in (409, 422) or obj["kind"] != "Pod":
-                raise
-            debug(f"{object_path(obj)} stays as it is: {error}")
-
     def _json(self, method: str, path: str, body: Object | None = None, *, content_type: str = "application/json") -> Object:
         data = None if body is None else msgspec.json.encode(body)
-        response = self._request(method, path, body=data, content_type=content_type)
-        if response.status >= 400:
-            raise _error(response.status, response.data)
+        status, answer = self._answer(method, path, body=data, content_type=content_type)
+        if status >= 400:
+            raise _error(status, answer)
         try:
-            decoded: Object = msgspec.json.decode(response.data)
+            decoded: Object = msgspec.json.decode(answer)
         except msgspec.DecodeError as error:
-            raise ApiError(response.status, "NotJSON", f"{path} did not answer with JSON") from error
+            raise ApiError(status, "NotJSON", f"{path} did not answer with JSON") from error
         return decoded
+
+    def _answer(self, method: str, path: str, **how: Any) -> tuple[int, bytes]:
+        """Status and content. The connection is kept if the answer was read to its end."""
+        from urllib3.exceptions import HTTPError
+
+        response = self._request(method, path, **how)
+        try:
+            return response.status, _whole(response)
+        except (HTTPError, OSError) as error:
+            raise ApiUnreachable(str(error)) from error
+        finally:
+            response.close()
 
     def _request(
         self,
@@ -203,7 +215,6 @@ class Api:
         content_type: str = "application/json",
         connect: float = 5.0,
         read: float = 0.0,
-        preload_content: bool = True,
     ) -> urllib3.BaseHTTPResponse:
         from urllib3 import Timeout
         from urllib3.exceptions import HTTPError
@@ -218,7 +229,8 @@ class Api:
                 body=body,
                 headers=headers,
                 timeout=Timeout(connect=connect, read=read or self._timeout),
-                preload_content=preload_content,
+                preload_content=False,
+                decode_content=False,  # no compressed answer is asked for
                 retries=False,
                 redirect=False,
             )
@@ -245,12 +257,30 @@ def _with_query(path: str, query: dict[str, str]) -> str:
     return f"{path}?{urlencode(query)}" if query else path
 
 
-def _lines(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
-    pending = b""
-    for chunk in response.stream(65536):
-        pending += chunk
-        *whole, pending = pending.split(b"\n")
-        yield from (line for line in whole if line)
+def _pieces(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
+    """As they come. `stream` of older urllib3 has no limit for the lines between them."""
+    while piece := response.read1(_PIECE):
+        yield piece
+
+
+def _whole(response: urllib3.BaseHTTPResponse) -> bytes:
+    data = bytearray()
+    for piece in _pieces(response):
+        data += piece
+        if len(data) > MOST_BYTES:
+            raise ApiUnreachable("the API server's answer is too large")
+    return bytes(data)
+
+
+def _lines(response: urllib3.BaseHTTPResponse) -> Iterator[bytearray]:
+    pending = bytearray()
+    for piece in _pieces(response):
+        pending += piece
+        if b"\n" in piece:
+            *whole, pending = pending.split(b"\n")
+            yield from (line for line in whole if line)
+        if len(pending) > LONGEST_LINE:
+            raise ApiUnreachable("a line of the API server's answer is too long")
 
 
 def _error(status: int, data: bytes) -> ApiError:

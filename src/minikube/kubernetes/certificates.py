@@ -11,15 +11,23 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minikube.host.files import cannot_write, write_durably
-from minikube.kubernetes import pki
+from minikube.kubernetes import pki, trustbundle
 from minikube.kubernetes.clusterspec import CONTROL_PLANE_NAME, service_address
 from minikube.output.reason import Reason
-from minikube.profiles.locks import file_lock
 from minikube.profiles.paths import home, profile_directory
+
+# What a control plane has in its certificatesDir, besides the pair that signs tokens. The first two sign; a worker gets no key of theirs.
+PAIRS = (
+    *("ca", "front-proxy-ca", "apiserver", "apiserver-kubelet-client", "apiserver-etcd-client", "front-proxy-client", "kubelet"),
+    *("controllers/serving", "etcd/ca", "etcd/server", "etcd/peer", "etcd/healthcheck-client"),
+)
+NODE_FILES = (*(f"{pair}.{end}" for pair in PAIRS for end in ("crt", "key")), "sa.pub", "sa.key")
+
+_NAME, _PROXY_NAME = "minikubeCA", "proxyClientCA"
 
 
 class Identity(NamedTuple):
-    """What the certificates of a cluster's control plane must name."""
+    """What the certificates of a node must name."""
 
     profile: str
     node_name: str
@@ -30,34 +38,64 @@ class Identity(NamedTuple):
     apiserver_names: tuple[str, ...] = ()
     apiserver_ips: tuple[str, ...] = ()
     lifetime: timedelta = pki.LEAF_LIFETIME
+    control_plane: bool = True
 
 
 class Authorities(NamedTuple):
-    """The two authorities of this home, shared by all its profiles."""
+    """The two authorities of one cluster. No other cluster believes them: each is a trust domain of its own."""
 
     cluster: pki.Authority
     proxy: pki.Authority
 
 
-def ensure_authorities() -> Authorities:
-    """Load `ca` and `proxy-client-ca`, making them the first time. Two commands at once get the same ones."""
-    directory = home()
-    with file_lock(directory / "locks" / "ca.lock", command="(certificate authority)", timeout=30, what=f"{directory}/ca.key"):
-        return Authorities(
-            _ensure_authority(directory / "ca.crt", directory / "ca.key", "minikubeCA"),
-            _ensure_authority(directory / "proxy-client-ca.crt", directory / "proxy-client-ca.key", "proxyClientCA"),
+def ensure_authorities(profile: str) -> Authorities:
+    """Load the profile's `ca` and `proxy-client-ca`, making what is missing or about to expire. Two threads at once get the same ones."""
+    directory = profile_directory(profile)
+    with trustbundle.locked():
+        try:
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise cannot_write(directory, error) from error
+        authorities = Authorities(
+            _ensure_authority(directory / "ca.crt", directory / "ca.key", _NAME),
+            _ensure_authority(directory / "proxy-client-ca.crt", directory / "proxy-client-ca.key", _PROXY_NAME),
         )
+        _retire_shared_authority()
+        trustbundle.update()
+        return authorities
+
+
+def unused_authority(profile: str) -> Path | None:
+    """A pair of the user's own in the home, which signed for all clusters before each had an authority of its own."""
+    pair = _shared_pair()
+    new = not (profile_directory(profile) / "ca.crt").exists()
+    return home() / "ca.key" if new and pair is not None and not pki.is_self_signed(pair, _NAME) else None
+
+
+def _shared_pair() -> pki.Issued | None:
+    return pki.read_pair(home() / "ca.crt", home() / "ca.key")
+
+
+def _retire_shared_authority() -> None:
+    """Earlier versions had one for all clusters, with its key in every node: it goes when no cluster needs it any more."""
+    pair = _shared_pair()
+    if pair is None or not pki.is_self_signed(pair, _NAME):
+        return
+    if any(not path.with_name("ca.crt").exists() for path in home().glob("profiles/*/apiserver.crt")):
+        return
+    for name in ("ca.key", "proxy-client-ca.key", "proxy-client-ca.crt"):
+        (home() / name).unlink(missing_ok=True)
 
 
 def ensure_cluster_certificates(identity: Identity, *, node_directory: Path, authorities: Authorities) -> list[str]:
     """Make what is missing, expiring or no longer true, in the profile and in the node's certificatesDir; say what was made.
 
     `node_directory` is the host's path of the node's /var/lib/minikube/certs. What fits is left alone, so a second call does nothing.
+    A worker gets its kubelet's pair, and nothing that signs.
     """
     profile = profile_directory(identity.profile)
     try:
-        profile.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for part in ("etcd", "controllers"):
+        for part in ("etcd", "controllers") if identity.control_plane else ("",):
             (node_directory / part).mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise cannot_write(node_directory, error) from error
@@ -76,6 +114,19 @@ def ensure_cluster_certificates(identity: Identity, *, node_directory: Path, aut
     def client(common_name: str, organization: str = "") -> pki.LeafRequest:
         return pki.LeafRequest(common_name, organization, client=True, lifetime=identity.lifetime)
 
+    kubelet = pki.LeafRequest(
+        f"system:node:{identity.node_name}",
+        "system:nodes",
+        server=True,
+        names=(identity.node_name, "localhost"),
+        addresses=(identity.node_ip, "127.0.0.1"),
+        lifetime=identity.lifetime,
+    )
+    leaf("kubelet", authorities.cluster, kubelet, node_directory / "kubelet")
+    if not identity.control_plane:
+        pki.write_certificate(node_directory / "ca.crt", authorities.cluster)
+        return made
+
     leaf("client", authorities.cluster, client("minikube-user", "system:masters"), profile / "client")
     leaf("apiserver", authorities.cluster, _apiserver(identity), profile / "apiserver", node_directory / "apiserver")
     leaf("proxy-client", authorities.proxy, client("front-proxy-client"), profile / "proxy-client", node_directory / "front-proxy-client")
@@ -86,15 +137,6 @@ def ensure_cluster_certificates(identity: Identity, *, node_directory: Path, aut
         client("kube-apiserver-kubelet-client", "kubeadm:cluster-admins"),
         node_directory / "apiserver-kubelet-client",
     )
-    kubelet = pki.LeafRequest(
-        f"system:node:{identity.node_name}",
-        "system:nodes",
-        server=True,
-        names=(identity.node_name, "localhost"),
-        addresses=(identity.node_ip, "127.0.0.1"),
-        lifetime=identity.lifetime,
-    )
-    leaf("kubelet", authorities.cluster, kubelet, node_directory / "kubelet")
     controllers = pki.LeafRequest(
         "kube-controllers", server=True, names=("localhost",), addresses=("127.0.0.1",), lifetime=identity.lifetime
     )
@@ -151,16 +193,16 @@ def _ensure_authority(certificate: Path, key: Path, common_name: str, *, durable
     pair = pki.read_pair(certificate, key)
     if pair is not None:
         try:
-            authority = pki.load_authority(pair)
+            authority = pki.load_authority(pair, of_node=not durable)
         except (ValueError, TypeError) as error:
             if durable:  # clusters may depend on it: only its owner can say that it is worthless
                 raise Reason(
                     "GUEST_CERT",
                     f"The certificate authority {certificate} cannot be used: {error}",
-                    advice=f"Restore {certificate} and {key.name} from a backup, or remove both files: every cluster then gets new ones.",
+                    advice=f"Restore {certificate} and {key.name} from a backup, or remove both files: the next start makes new ones.",
                 ) from error
         else:
-            if not pki.has_expired(authority):
+            if not (pki.expires_soon(authority) if durable else pki.has_expired(authority)):
                 return authority
     authority = pki.new_authority(common_name)
     made = pki.authority_pem(authority)

@@ -18,6 +18,7 @@ SEED_DIRECTORY = "/var/lib/minikube/seed"
 PATCHES_DIRECTORY = "/var/lib/minikube/patches"
 KUBERNETES_DIRECTORY = "/etc/kubernetes"
 MANIFESTS_DIRECTORY = f"{KUBERNETES_DIRECTORY}/manifests"
+APISERVER_DIRECTORY = f"{KUBERNETES_DIRECTORY}/apiserver"  # files that the API server is configured with
 KUBEADM_FILE = "/var/tmp/minikube/kubeadm.yaml"  # noqa: S108 - a path in the node, upstream's
 KUBELET_FILE = "/var/lib/kubelet/config.yaml"
 # Gates that belong to kubeadm itself; all others go to the components.
@@ -53,6 +54,9 @@ class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
     extra_options: tuple[ExtraOption, ...] = ()
     certificate_names: tuple[str, ...] = ()
     certificate_seconds: int = 26280 * 3600
+    hardened: bool = False
+    secrets_key: bool = False
+    """Whether the database may hold encrypted secrets: a cluster that was hardened once keeps its key."""
     cgroup_v1: bool = False
     lowers_oom_scores: bool = True
     cri_socket: str = CONTAINERD_SOCKET

@@ -28,11 +28,15 @@ ADMINS = "kubeadm:cluster-admins"
 ADMINS_BEFORE_129 = "system:masters"
 
 
-def component_confs(node_name: str, *, admins: str = ADMINS) -> tuple[ComponentConf, ...]:
+def component_confs(node_name: str, *, admins: str = ADMINS, control_plane: bool = True) -> tuple[ComponentConf, ...]:
+    """Those of a control plane; a worker has the kubelet's alone, and nobody's who may do more."""
+    kubelet = ComponentConf("kubelet.conf", f"system:node:{node_name}", "system:nodes", local=control_plane)
+    if not control_plane:
+        return (kubelet,)
     return (
         ComponentConf("admin.conf", "kubernetes-admin", admins),
         ComponentConf("super-admin.conf", "kubernetes-super-admin", "system:masters"),
-        ComponentConf("kubelet.conf", f"system:node:{node_name}", "system:nodes", local=True),
+        kubelet,
         ComponentConf("controller-manager.conf", "system:kube-controller-manager", local=True),
         ComponentConf("scheduler.conf", "system:kube-scheduler", local=True),
     )
@@ -48,6 +52,7 @@ def ensure_component_confs(
     cluster_name: str,
     lifetime: timedelta = pki.LEAF_LIFETIME,
     admins: str = ADMINS,
+    control_plane: bool = True,
 ) -> list[str]:
     """Write the files that are missing, expiring or lead elsewhere into the node's /etc/kubernetes; say which.
 
@@ -58,7 +63,7 @@ def ensure_component_confs(
     except OSError as error:
         raise cannot_write(directory, error) from error
     made = []
-    for conf in component_confs(node_name, admins=admins):
+    for conf in component_confs(node_name, admins=admins, control_plane=control_plane):
         server = f"https://{node_ip if conf.local else CONTROL_PLANE_NAME}:{port}"
         request = pki.LeafRequest(conf.user, conf.group, client=True, lifetime=lifetime)
         ca = pki.authority_pem(authority).certificate

@@ -33,8 +33,6 @@ def with_first_pods(objects: list[Object], *, node_name: str, moment: str) -> li
             # Counted from here: a change of the template must not look like the generation that the first pod is of.
             obj = _annotated(obj, "deprecated.daemonset.template.generation", "1")
             made += [obj, revision := _revision(obj), _pod_of_daemon_set(obj, revision, node_name, moment)]
-        elif obj["kind"] == "Pod":
-            made.append(obj | _running(obj["spec"], node_name, moment))
         elif obj["kind"] == "Service":
             made.append(obj | {"spec": _addressed(obj["spec"])})
         else:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from minikube.kubernetes.api import Api, ApiError, ApiUnreachable
+from minikube.kubernetes.crashes import Watchdog, why_unsteady
 from minikube.kubernetes.probes import unasked
 from minikube.output.reason import Reason
 
@@ -24,6 +25,8 @@ SYSTEM_APPS = {
 }
 
 _INTERVAL = 0.05
+_LOOK_AGAIN_SECONDS = 2.0  # at pods that nothing has been told of
+_LATELY_SECONDS = 60.0
 _SYSTEM_PODS = "/api/v1/namespaces/kube-system/pods"
 
 Pod = dict[str, Any]
@@ -91,35 +94,51 @@ def wait_until(api: Api, check: Check, *, what: str, deadline: float) -> None:
         if time.monotonic() >= deadline:
             raise Reason(
                 "GUEST_START",
-                f"Waited in vain for {what}: {missing}",
+                f"Timed out waiting for {what}: {missing}",
                 advice="See what the components say with: minikube logs. More time: --wait-timeout=10m",
             )
         time.sleep(_INTERVAL)
 
 
 def wait_pods_ready(
-    api: Api, *, deadline: float, node_name: str, started_after: float = 0, told: Callable[[list[Pod]], object] | None = None
+    api: Api,
+    *,
+    deadline: float,
+    node_name: str,
+    started_after: float = 0,
+    apps: Mapping[str, tuple[str, str]] = SYSTEM_APPS,
+    told: Callable[[list[Pod]], object] | None = None,
+    look: Callable[[], object] = lambda: None,
 ) -> None:
-    """Wait until every pod of kube-system is Ready, and all that make a cluster are there.
+    """Wait until every pod of kube-system is Ready, and each of the apps (by a label of its pods) has one.
 
     After a restart the API still tells of the time before: only containers that started after that moment (unix time) count, and a
     kubelet that finds a container running calls it ready until it has asked it. So it is asked whether it has, and for its node.
-    `told` hears which pods are not Ready, once all are there, whenever that may have changed.
+    `told` hears which pods are not Ready, once all are there, whenever that may have changed; `look` is called every few seconds. Both, and
+    a pod that waiting does not help, may end it.
     """
+    watchdog = Watchdog(api, started_after)
+    since = started_after or time.time() - _LATELY_SECONDS
 
-    def missing(pods: Collection[Pod]) -> str:
-        absent = [f"{app}: no pod" for app, selector in SYSTEM_APPS.items() if not any(_has_label(pod, selector) for pod in pods)]
-        reasons = {pod["metadata"]["name"]: why_not_ready(pod) or _why_stale(pod, started_after) for pod in pods}
+    def missing(known: Collection[Pod]) -> str:
+        pods = [pod for pod in known if not pod["metadata"].get("deletionTimestamp")]  # one that goes has its place taken by another
+        absent = [f"{app}: no pod" for app, selector in apps.items() if not any(_has_label(pod, selector) for pod in pods)]
+        reasons = {
+            pod["metadata"]["name"]: why_not_ready(pod) or _why_stale(pod, started_after) or why_unsteady(pod, since) for pod in pods
+        }
+        watchdog.look(pods)
         if told and not absent:
             told([pod for pod in pods if reasons[pod["metadata"]["name"]]])
         return "; ".join([*absent, *filter(None, reasons.values())])
 
     def check(api: Api) -> str:
         """Told of changes: asking again and again takes CPU from those that are waited for."""
+        look()
         everything = api.get(_SYSTEM_PODS)
+        until = min(deadline, time.monotonic() + _LOOK_AGAIN_SECONDS)
         pods = {pod["metadata"]["name"]: pod for pod in everything["items"]}
         if missing(pods.values()):
-            for kind, pod in api.watch(_SYSTEM_PODS, deadline=deadline, resourceVersion=everything["metadata"]["resourceVersion"]):
+            for kind, pod in api.watch(_SYSTEM_PODS, deadline=until, resourceVersion=everything["metadata"]["resourceVersion"]):
                 pods[pod["metadata"]["name"]] = pod
                 if kind == "DELETED":
                     del pods[pod["metadata"]["name"]]
@@ -130,25 +149,32 @@ def wait_pods_ready(
     wait_until(api, check, what="the pods of kube-system", deadline=deadline)
 
 
+def unready(api: Api) -> str:
+    """Which pods of kube-system are not Ready at this moment."""
+    return "; ".join(filter(None, (why_not_ready(pod) for pod in api.list(_SYSTEM_PODS) if not pod["metadata"].get("deletionTimestamp"))))
+
+
 def _restarted(api: Api, node_name: str, pods: Iterable[Pod]) -> str:
     """A node that is called not ready takes its pods with it, a moment later."""
     return _node_ready(api, node_name) or unasked(api, node_name, pods)
 
 
 def wait_rolled_out(api: Api, *, deadline: float) -> None:
-    """Wait until kube-proxy and CoreDNS run as their objects, which have changed, say now."""
+    """Wait until kube-proxy, CoreDNS and the provisioner run as their objects, which have changed, say now."""
 
     def check(api: Api) -> str:
         proxy = api.get("/apis/apps/v1/namespaces/kube-system/daemonsets/kube-proxy")
-        names = api.get("/apis/apps/v1/namespaces/kube-system/deployments/coredns")
-        done = {
-            "kube-proxy": _count(proxy, "updatedNumberScheduled") >= _count(proxy, "desiredNumberScheduled"),
-            "coredns": _count(names, "updatedReplicas") == _count(names, "replicas") >= int(names["spec"].get("replicas", 1)),
+        deployments = [api.get(f"/apis/apps/v1/namespaces/kube-system/deployments/{name}") for name in ("coredns", "storage-provisioner")]
+        done = {"kube-proxy": _count(proxy, "updatedNumberScheduled") >= _count(proxy, "desiredNumberScheduled")}
+        for obj in deployments:
+            updated = _count(obj, "updatedReplicas") == _count(obj, "replicas") >= int(obj["spec"].get("replicas", 1))
+            done[obj["metadata"]["name"]] = updated
+        seen = {
+            obj["metadata"]["name"]: _count(obj, "observedGeneration") >= obj["metadata"]["generation"] for obj in (proxy, *deployments)
         }
-        seen = {obj["metadata"]["name"]: _count(obj, "observedGeneration") >= obj["metadata"]["generation"] for obj in (proxy, names)}
         return ", ".join(f"{name} is being replaced" for name in done if not (done[name] and seen[name]))
 
-    wait_until(api, check, what="the new kube-proxy and CoreDNS", deadline=deadline)
+    wait_until(api, check, what="the new system pods", deadline=deadline)
 
 
 def _count(obj: dict[str, Any], field: str) -> int:

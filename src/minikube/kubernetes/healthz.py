@@ -13,12 +13,12 @@ _TLS_CLIENT = 16  # ssl.PROTOCOL_TLS_CLIENT: certificates and names are checked
 
 
 def is_healthy(profile: str, address: str, port: int, *, timeout: float = 2.0) -> bool:
-    """Whether https://address:port says that it is well and shows a certificate of our authority. Everybody may ask that."""
-    from minikube.profiles.paths import home_text
+    """Whether https://address:port says that it is well and shows a certificate of the cluster's authority. Everybody may ask that."""
+    from minikube.profiles.paths import authority_text
 
     question = f"GET {WELL} HTTP/1.1\r\nHost: {address}\r\nUser-Agent: minikube/{profile}\r\nConnection: close\r\n\r\n".encode()
     try:
-        answer = _ask(address, port, question, authority=f"{home_text()}/ca.crt", timeout=timeout)
+        answer = _ask(address, port, question, authority=authority_text(profile), timeout=timeout)
     except (OSError, ValueError):
         return False
     return answer.split(b" ", 2)[1:2] == [b"200"]

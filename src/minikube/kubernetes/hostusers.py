@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from minikube.host.shiftedids import COUNT
 from minikube.kubernetes.api import Api, ApiError, object_path
 from minikube.kubernetes.clusterspec import ClusterSpec
 
@@ -16,11 +15,12 @@ from minikube.kubernetes.clusterspec import ClusterSpec
 USER, PROGRAM_DIRECTORY = "kubelet", "/etc/minikube/bin"
 PROGRAM = f"{PROGRAM_DIRECTORY}/getsubids"
 IDS_PER_POD, USUAL_PODS = 1 << 16, 110
+EVERY_ID = 1 << 32
 
 NAME = "host-users.minikube"
 MESSAGE = (
     "hostUsers: false does not work in this cluster: its node is in a user namespace as a whole, and pods can have ones in there only with "
-    "Linux 6.15 or newer and max-pods below 256. For a node without: "
+    "Linux 6.15 or newer and max-pods below 256 (128 where more than 8 clusters run, none where more than 20 do). For a node without: "
     "minikube stop, then minikube start --user-namespace=false"
 )
 
@@ -48,24 +48,17 @@ def objects() -> list[dict[str, Any]]:
     ]
 
 
-def ids_suffice(spec: ClusterSpec) -> bool:
-    """Whether a node's own user namespace has ids for as many pods as there may be."""
+def ids_suffice(spec: ClusterSpec, ids: int) -> bool:
+    """Whether a node's own user namespace, with that many ids, has enough for as many pods as there may be."""
     chosen = [value for key, value in spec.options("kubelet") if key == "max-pods"]
     pods = int(chosen[-1]) if chosen and chosen[-1].isdecimal() else USUAL_PODS
-    return (pods + 1) * IDS_PER_POD <= COUNT
+    return (pods + 1) * IDS_PER_POD <= ids
 
 
-def getsubids(spec: ClusterSpec, *, in_user_namespace: bool) -> str:
+def getsubids(spec: ClusterSpec, *, ids: int) -> str:
     """The program that tells the kubelet which ids are its pods': all but the node's own. It starts only if there are enough."""
-    total = COUNT if in_user_namespace and ids_suffice(spec) else 1 << 32
+    total = ids if ids_suffice(spec, ids) else EVERY_ID
     return f"#!/bin/sh\necho '0: {USER} {IDS_PER_POD} {total - IDS_PER_POD}'\n"
-
-
-def users(before: bytes) -> str:
-    """The node's /etc/passwd with the user that the kubelet looks for."""
-    text = before.decode(errors="replace")
-    known = any(line.startswith(f"{USER}:") for line in text.splitlines())
-    return text if known else f"{text}{USER}:x:399:399::/nonexistent:/usr/sbin/nologin\n"
 
 
 def tell(api: Api, *, refuse: bool) -> None:

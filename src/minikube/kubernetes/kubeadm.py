@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from minikube.kubernetes import auditing, hardening, secretsatrest
 from minikube.kubernetes.clusterspec import (
+    APISERVER_DIRECTORY,
     CERTIFICATES_DIRECTORY,
     CLUSTER_NAME,
     CONTROL_PLANE_NAME,
@@ -14,7 +16,7 @@ from minikube.kubernetes.clusterspec import (
     ClusterSpec,
 )
 from minikube.kubernetes.healthz import WELL
-from minikube.kubernetes.kubelet import UNCHANGED_OOM_SCORE, kubelet_configuration, volume_plugins
+from minikube.kubernetes.kubelet import STRONG_CIPHERS, UNCHANGED_OOM_SCORE, kubelet_configuration, volume_plugins
 from minikube.kubernetes.sharedshims import group_of
 from minikube.kubernetes.sparselog import PROFILE
 
@@ -22,6 +24,9 @@ ADMISSION_PLUGINS = (
     "NamespaceLifecycle,LimitRanger,ServiceAccount,DefaultStorageClass,DefaultTolerationSeconds,"
     "NodeRestriction,MutatingAdmissionWebhook,ValidatingAdmissionWebhook,ResourceQuota"
 )
+CIPHERS = {"tls-cipher-suites": ",".join(STRONG_CIPHERS)}
+# Pods that have ended, of which the controller manager would keep 12500.
+ENDED_PODS = {"terminated-pod-gc-threshold": "1000"}
 
 # With one service account per controller, the default of 20 requests a second throttles the controller manager's start for seconds.
 UNTHROTTLED = {"kube-api-qps": "1000", "kube-api-burst": "2000"}
@@ -154,14 +159,17 @@ def init_configuration(spec: ClusterSpec) -> dict[str, Any]:
 def cluster_configuration(spec: ClusterSpec) -> dict[str, Any]:
     gates = ",".join(f"{name}={str(on).lower()}" for name, on in sorted(spec.component_gates.items()))
     gated = {"feature-gates": gates} if gates else {}
-    single = {"leader-elect": "false", "profiling": "false"} | UNTHROTTLED | SERVING | gated
+    single = {"leader-elect": "false", "profiling": "false"} | UNTHROTTLED | SERVING | CIPHERS | gated
+    if spec.hardened:
+        single |= hardening.NEWEST_TLS
     # For `kubeadm certs`; the certificates of a start are ours. v1beta3 has no words for either.
     keys = {"certificateValidityPeriod": _duration(spec.certificate_seconds), "encryptionAlgorithm": "ECDSA-P256"}
     pods = {"allocate-node-cidrs": "true", "cluster-cidr": spec.pod_network}
     plugins = {"flex-volume-plugin-dir": directory} if (directory := volume_plugins(spec)) else {}
     quiet = QUIET if spec.at_least(34) else {}  # the option has another name before etcd 3.6
+    hardened_etcd = {"tls-min-version": "TLS1.3"} if spec.hardened else {}
     callers = {"listen-client-urls": f"https://127.0.0.1:2379,https://{spec.node_ip}:2379,{ETCD_SOCKET}"}
-    etcd: dict[str, Any] = {"dataDir": ETCD_DIRECTORY, "extraArgs": _arguments(spec, ALONE | quiet | callers, "etcd")}
+    etcd: dict[str, Any] = {"dataDir": ETCD_DIRECTORY, "extraArgs": _arguments(spec, ALONE | quiet | callers | hardened_etcd, "etcd")}
     if spec.etcd_tag:
         etcd["imageTag"] = spec.etcd_tag
     return {
@@ -176,22 +184,28 @@ def cluster_configuration(spec: ClusterSpec) -> dict[str, Any]:
                     "kubelet-certificate-authority": f"{CERTIFICATES_DIRECTORY}/ca.crt",
                     "permit-port-sharing": "true",  # with the door that keeps its early callers waiting
                     "profiling": "false",
+                    # Tokens of pods live for the hour that is asked for, not for a year.
+                    "service-account-extend-token-expiration": "false",
                 }
                 | ETCD_CALLER
+                | CIPHERS
+                | auditing.ARGUMENTS
+                | _hardened_arguments(spec)
                 | gated,
                 "apiserver",
             ),
+            "extraVolumes": [_mounted("configuration", APISERVER_DIRECTORY), _mounted("audit", auditing.LOG_DIRECTORY, writable=True)],
         },
         "certificatesDir": CERTIFICATES_DIRECTORY,
         "clusterName": CLUSTER_NAME,
         "controlPlaneEndpoint": f"{CONTROL_PLANE_NAME}:{spec.port}",
-        "controllerManager": {"extraArgs": _arguments(spec, pods | KNOWS_CALLERS | single | plugins, "controller-manager")},
+        "controllerManager": {"extraArgs": _arguments(spec, pods | KNOWS_CALLERS | single | plugins | ENDED_PODS, "controller-manager")},
         "etcd": {"local": etcd},
         "featureGates": spec.kubeadm_gates,
         "imageRepository": spec.image_repository,
         "kubernetesVersion": spec.version,
         "networking": {"dnsDomain": spec.dns_domain, "podSubnet": spec.pod_network, "serviceSubnet": spec.service_cidr},
-        "scheduler": {"extraArgs": _arguments(spec, single, "scheduler"), "extraVolumes": [_mounted(SERVING_DIRECTORY)]},
+        "scheduler": {"extraArgs": _arguments(spec, single, "scheduler"), "extraVolumes": [_mounted("serving", SERVING_DIRECTORY)]},
         **(keys if _lists_arguments(spec) else {}),
     }
 
@@ -240,9 +254,19 @@ def _init(spec: ClusterSpec, phases: frozenset[str], kubeadm: str, config: str) 
     return [kubeadm, "init", f"--config={config}", f"--skip-phases={','.join(skipped)}", *options]
 
 
-def _mounted(directory: str) -> dict[str, Any]:
-    """The controller manager has all certificates anyway, the scheduler none."""
-    return {"name": "serving", "hostPath": directory, "mountPath": directory, "readOnly": True, "pathType": "Directory"}
+def _hardened_arguments(spec: ClusterSpec) -> dict[str, str]:
+    """Of the API server."""
+    chosen = {"encryption-provider-config": secretsatrest.FILE} if spec.secrets_key else {}
+    if spec.hardened:
+        chosen |= hardening.arguments(spec)
+        chosen["enable-admission-plugins"] = ",".join((ADMISSION_PLUGINS, *hardening.ADMISSION_PLUGINS))
+    return chosen
+
+
+def _mounted(name: str, directory: str, *, writable: bool = False) -> dict[str, Any]:
+    """A directory of the node in a static pod. The controller manager has all certificates anyway, the scheduler none."""
+    kind = "DirectoryOrCreate" if writable else "Directory"
+    return {"name": name, "hostPath": directory, "mountPath": directory, "readOnly": not writable, "pathType": kind}
 
 
 def _duration(seconds: int) -> str:

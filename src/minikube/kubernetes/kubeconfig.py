@@ -6,6 +6,7 @@ The file is edited as a tree of YAML nodes, never as values: what we do not know
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 CONFIGURED = "Configured"
 MISCONFIGURED = "Misconfigured"
+# Thousands of clusters with their certificates. It also bounds how long a hostile one takes.
+MOST_BYTES = 4 << 20
 
 
 class Entry(NamedTuple):
@@ -58,8 +61,13 @@ def merge(entry: Entry, *, file: Path | None = None) -> bool:
     return _edit(file or path(), change, create=True)
 
 
-def remove(profile: str, *, file: Path | None = None) -> bool:
-    """Take the cluster, its user and its context out; current-context is cleared only if it was ours."""
+def require_usable(*, file: Path | None = None) -> None:
+    """Refuse a kubeconfig that could not be changed later: start asks before it makes anything."""
+    _edit(file or path(), lambda _root: False, create=True)
+
+
+def remove(profile: str, *, then: str = "", file: Path | None = None) -> bool:
+    """Take the cluster, its user and its context out. Where that context was the current one, `then` takes its place if it is there."""
     from minikube.kubernetes import kubeconfigtree as tree
 
     def change(root: yaml.MappingNode) -> bool:
@@ -67,7 +75,7 @@ def remove(profile: str, *, file: Path | None = None) -> bool:
         for section in ("clusters", "contexts", "users"):
             changed |= tree.drop_named(root, section, profile)
         if tree.scalar(root, "current-context") == profile:
-            changed |= tree.put_scalar(root, "current-context", "")
+            changed |= tree.put_scalar(root, "current-context", then if tree.find_named(root, "contexts", then) else "")
         return changed
 
     return _edit(file or path(), change, create=False)
@@ -87,15 +95,21 @@ def state(profile: str, server: str, *, file: Path | None = None) -> str:
 
 def endpoint(profile: str, *, file: Path | None = None) -> str:
     """The server URL kubectl would use for this profile, empty if there is none or the file cannot be read."""
-    config = _read_values(file or path())
-    context = _named(config, "contexts", profile).get("context") or {}
-    cluster = _named(config, "clusters", context.get("cluster", "") if isinstance(context, dict) else "").get("cluster") or {}
-    return str(cluster.get("server", "")) if isinstance(cluster, dict) else ""
+    from minikube.kubernetes import kubeconfigtree as tree
+
+    root = _tree(file or path())
+    if root is None:
+        return ""
+    context = tree.mapping(tree.find_named(root, "contexts", profile), "context")
+    cluster = tree.find_named(root, "clusters", tree.scalar(context, "cluster"))
+    return tree.scalar(tree.mapping(cluster, "cluster"), "server")
 
 
 def current_context(*, file: Path | None = None) -> str:
     """The name of kubectl's current context, empty if there is none."""
-    return str(_read_values(file or path()).get("current-context") or "")
+    from minikube.kubernetes import kubeconfigtree as tree
+
+    return tree.scalar(_tree(file or path()), "current-context")
 
 
 def _wanted(entry: Entry) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -129,26 +143,20 @@ def _wanted(entry: Entry) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def _edit(file: Path, change: Callable[[yaml.MappingNode], bool], *, create: bool) -> bool:
-    from minikube.host.files import cannot_write, make_directory, write_durably
+    from minikube.host.files import make_directory, write_durably
     from minikube.kubernetes import kubeconfigtree as tree
 
-    if not create and not file.exists():
+    if not create and not file.is_file():
         return False
     try:
         make_directory(file.parent, mode=0o750)
     except OSError as error:
-        raise cannot_write(file, error) from error
+        raise _cannot(f"{file.parent} cannot be made", error) from error
     with locked(file):
-        try:
-            text = file.read_bytes()
-        except FileNotFoundError:
-            text = b""
-        except OSError as error:
-            raise Reason("HOST_KUBECONFIG_UPDATE", f"{file} cannot be read: {error.strerror}") from error
-        root = tree.parse(text, file)
+        root = tree.parse(_read(file), file)
         if not change(root):
             return False
-        write_durably(file, tree.render(root), mode=0o600)
+        write_durably(file, tree.render(root, file), mode=0o600)
         return True
 
 
@@ -162,7 +170,10 @@ def locked(file: Path, *, timeout: float = 10.0) -> Iterator[None]:
     import fcntl
 
     lock = file.with_name(file.name + ".lock")
-    directory = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        directory = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise _cannot(f"{file.parent} cannot be opened", error) from error
     deadline = time.monotonic() + timeout
     try:
         while True:
@@ -187,7 +198,7 @@ def locked(file: Path, *, timeout: float = 10.0) -> Iterator[None]:
                     raise _lock_reason(lock, timeout) from None
                 time.sleep(0.01)
             except OSError as error:
-                raise Reason("HOST_KUBECONFIG_UPDATE", f"{lock} cannot be created: {error.strerror}") from error
+                raise _cannot(f"{lock} cannot be created", error) from error
         try:
             yield
         finally:
@@ -211,23 +222,33 @@ def _lock_reason(lock: Path, timeout: float) -> Reason:
     )
 
 
-def _read_values(file: Path) -> dict[str, Any]:
+def _cannot(what: str, error: OSError) -> Reason:
+    advice = "Set KUBECONFIG to a file in a directory that you can write to." if os.environ.get("KUBECONFIG") else ""
+    return Reason("HOST_KUBECONFIG_UPDATE", f"{what}: {error.strerror}", advice=advice)
+
+
+def _read(file: Path) -> bytes:
+    """Empty if there is none. What is no file is refused: a pipe would keep us waiting, and a device would be replaced by a file."""
     try:
-        text = file.read_bytes()
-    except OSError:
-        return {}
-    import yaml
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise Reason("HOST_KUBECONFIG_UPDATE", f"{file} is not a regular file", advice="Set KUBECONFIG to a file.")
+            text = stream.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise _cannot(f"{file} cannot be read", error) from error
+    if len(text) > MOST_BYTES:
+        raise Reason("HOST_KUBECONFIG_UPDATE", f"{file} is larger than {MOST_BYTES >> 20} MiB", advice="Set KUBECONFIG to another file.")
+    return text
+
+
+def _tree(file: Path) -> yaml.MappingNode | None:
+    """None for a file that cannot be understood."""
+    from minikube.kubernetes import kubeconfigtree as tree
 
     try:
-        config = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe loaders
-    except (yaml.YAMLError, ValueError):
-        return {}
-    return config if isinstance(config, dict) else {}
-
-
-def _named(config: dict[str, Any], section: str, name: str) -> dict[str, Any]:
-    entries = config.get(section)
-    for item in entries if isinstance(entries, list) else []:
-        if isinstance(item, dict) and item.get("name") == name:
-            return item
-    return {}
+        return tree.parse(_read(file), file)
+    except Reason:
+        return None

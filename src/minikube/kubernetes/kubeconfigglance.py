@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 _SECTIONS = ("clusters", "contexts")
+_MOST = 1 << 20  # characters that are read here
 # Characters that may begin or continue something other than a plain one-line value.
 _BEYOND_PLAIN = frozenset("\"'&*!|>{}[]%#@`\\\t?,")
 
@@ -52,8 +53,12 @@ def current_context() -> str:
 
 def _contents() -> Contents | None:
     try:
-        with open(file_text(), encoding="utf-8") as stream:  # noqa: PTH123
-            return scan(stream.read())
+        file = file_text()
+        if not os.path.isfile(file):  # noqa: PTH113 - nor is a pipe or a device read
+            return Contents()
+        with open(file, encoding="utf-8") as stream:  # noqa: PTH123
+            text = stream.read(_MOST + 1)
+            return scan(text) if len(text) <= _MOST else None
     except OSError:
         return Contents()
     except ValueError:

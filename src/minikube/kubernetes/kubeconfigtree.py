@@ -1,4 +1,8 @@
-"""Edits on a kubeconfig's YAML tree: quoting, order and unknown keys of everything untouched stay as they were."""
+"""Edits on a kubeconfig's YAML tree: quoting, order and unknown keys of everything untouched stay as they were.
+
+The file may be a stranger's. Values are never made of its nodes (dates, numbers, merged mappings), nothing of its is followed by recursion
+that it could make deep, and what is changed is first made independent of its aliases.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +17,16 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _STRING = "tag:yaml.org,2002:str"
 _NULL = "tag:yaml.org,2002:null"
+# kubectl's files have seven levels and no aliases. The C library recurses without a look at its stack, and at some ten thousand levels that
+# ends the process. An alias may lead to a tree as deep as its anchor's.
+_DEEPEST = 100
+_MOST_ALIASES = 100
 
 
 def parse(text: bytes, file: Path) -> yaml.MappingNode:
     """The tree in a file's bytes; a new, empty configuration for an empty file."""
     try:
+        _check_shape(text)
         root = yaml.compose(text, Loader=_LOADER)
     except (yaml.YAMLError, ValueError) as error:
         raise _damaged(file, str(error)) from error
@@ -32,34 +41,53 @@ def parse(text: bytes, file: Path) -> yaml.MappingNode:
     return root
 
 
-def render(root: yaml.MappingNode) -> bytes:
-    text: bytes = yaml.serialize(root, Dumper=_DUMPER, encoding="utf-8", allow_unicode=True, width=10**9)
+def _check_shape(text: bytes) -> None:
+    depth = aliases = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, yaml.AliasEvent):
+            aliases += 1
+        if depth > _DEEPEST:
+            raise ValueError(f"it is nested more than {_DEEPEST} levels deep")
+        if aliases > _MOST_ALIASES:
+            raise ValueError(f"it has more than {_MOST_ALIASES} aliases")
+
+
+def render(root: yaml.MappingNode, file: Path) -> bytes:
+    try:
+        text: bytes = yaml.serialize(root, Dumper=_DUMPER, encoding="utf-8", allow_unicode=True, width=10**9)
+    except (yaml.YAMLError, ValueError) as error:
+        raise _damaged(file, str(error)) from error
     return text
 
 
 def put_named(root: yaml.MappingNode, section: str, name: str, key: str, content: dict[str, Any]) -> bool:
     """Set `section[name=name].key` to the content; False if it already says so (the time of the last update aside)."""
-    entries = _value(root, section)
-    if not isinstance(entries, yaml.SequenceNode):
+    entries = _own_list(root, section)
+    if entries is None:
         entries = _sequence([])
         _set(root, section, entries)
     item = _item(entries, name)
-    wanted = _node(content)
     if item is None:
-        entries.value.append(_mapping([(key, wanted), ("name", _node(name))]))
+        entries.value.append(_mapping([(key, _node(content)), ("name", _node(name))]))
         entries.flow_style = root.flow_style
         return True
     before = _value(item, key)
-    if before is not None and _timeless(_plain(before)) == _timeless(_plain(wanted)):
+    if before is not None and _says(before, content):
         return False
-    _set(item, key, wanted)
+    own = yaml.MappingNode(item.tag, list(item.value), flow_style=item.flow_style)
+    _set(own, key, _node(content))
+    entries.value[entries.value.index(item)] = own
     return True
 
 
 def drop_named(root: yaml.MappingNode, section: str, name: str) -> bool:
     """Remove every `section[name=name]`; False if there was none."""
-    entries = _value(root, section)
-    if not isinstance(entries, yaml.SequenceNode):
+    entries = _own_list(root, section)
+    if entries is None:
         return False
     kept = [item for item in entries.value if not (isinstance(item, yaml.MappingNode) and scalar(item, "name") == name)]
     changed = len(kept) != len(entries.value)
@@ -69,8 +97,19 @@ def drop_named(root: yaml.MappingNode, section: str, name: str) -> bool:
     return changed
 
 
-def scalar(mapping: yaml.MappingNode, key: str) -> str:
-    value = _value(mapping, key)
+def find_named(root: yaml.MappingNode, section: str, name: str) -> yaml.MappingNode | None:
+    """The first `section[name=name]`."""
+    entries = _value(root, section)
+    return _item(entries, name) if isinstance(entries, yaml.SequenceNode) else None
+
+
+def mapping(parent: yaml.MappingNode | None, key: str) -> yaml.MappingNode | None:
+    value = _value(parent, key) if parent is not None else None
+    return value if isinstance(value, yaml.MappingNode) else None
+
+
+def scalar(mapping: yaml.MappingNode | None, key: str) -> str:
+    value = _value(mapping, key) if mapping is not None else None
     return str(value.value) if isinstance(value, yaml.ScalarNode) and value.tag != _NULL else ""
 
 
@@ -97,6 +136,16 @@ def _empty() -> yaml.MappingNode:
 
 def _value(mapping: yaml.MappingNode, key: str) -> yaml.Node | None:
     return next((value for name, value in mapping.value if name.value == key), None)
+
+
+def _own_list(root: yaml.MappingNode, section: str) -> yaml.SequenceNode | None:
+    """A section's list. An alias of it elsewhere in the file goes on meaning what it meant."""
+    entries = _value(root, section)
+    if not isinstance(entries, yaml.SequenceNode):
+        return None
+    own = yaml.SequenceNode(entries.tag, list(entries.value), flow_style=entries.flow_style)
+    _set(root, section, own)
+    return own
 
 
 def _set(mapping: yaml.MappingNode, key: str, value: yaml.Node) -> None:
@@ -137,18 +186,16 @@ def _sequence(items: list[yaml.Node]) -> yaml.SequenceNode:
     return yaml.SequenceNode("tag:yaml.org,2002:seq", items, flow_style=not items)
 
 
-def _plain(node: yaml.Node) -> Any:
-    if isinstance(node, yaml.MappingNode):
-        return {key.value: _plain(value) for key, value in node.value}
-    if isinstance(node, yaml.SequenceNode):
-        return [_plain(value) for value in node.value]
-    return node.value
-
-
-def _timeless(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _timeless(inner) for key, inner in value.items() if key != "last-update"}
-    return [_timeless(inner) for inner in value] if isinstance(value, list) else value
+def _says(node: yaml.Node, content: Any) -> bool:
+    """Whether a node has this content, the time of the last update aside. As deep as the content is, whatever the node is."""
+    if isinstance(content, dict):
+        if not isinstance(node, yaml.MappingNode) or sorted(content) != sorted(str(key.value) for key, _ in node.value):
+            return False
+        return all(key.value == "last-update" or _says(value, content[key.value]) for key, value in node.value)
+    if isinstance(content, list):
+        same = isinstance(node, yaml.SequenceNode) and len(node.value) == len(content)
+        return same and all(map(_says, node.value, content))
+    return isinstance(node, yaml.ScalarNode) and node.value == content
 
 
 def _damaged(file: Path, why: str) -> Reason:

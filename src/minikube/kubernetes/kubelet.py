@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import math
+import shlex
 from typing import Any
 
 from minikube.kubernetes.clusterspec import CERTIFICATES_DIRECTORY, KUBELET_FILE, KUBERNETES_DIRECTORY, MANIFESTS_DIRECTORY, ClusterSpec
 
+# Upstream's and kubeadm's.
+SERVICE_FILE = "/etc/systemd/system/kubelet.service.d/10-kubeadm.conf"
 # Kubelet and kube-proxy want -999, try for a fifth of a second where they may not, and go on without it.
 UNCHANGED_OOM_SCORE = 0
+# For TLS 1.2. All of TLS 1.3's are strong, and none of them can be chosen.
+STRONG_CIPHERS = (
+    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+)
 
 
 def kubelet_configuration(spec: ClusterSpec) -> dict[str, Any]:
@@ -37,8 +47,6 @@ def kubelet_configuration(spec: ClusterSpec) -> dict[str, Any]:
         "imageGCHighThresholdPercent": 100,
         "kubeAPIBurst": 400,
         "kubeAPIQPS": 200,
-        # Nothing in the node speaks iptables: kube-proxy (from 1.29 on), the bridge and its port mappings all use nftables.
-        "makeIPTablesUtilChains": not spec.at_least(29),
         # A kubelet may call its node not ready when the API server has just come back, and would leave it at that for ten seconds.
         # Not more often: it is also how long the API server may take for the node's heartbeats.
         "nodeStatusUpdateFrequency": "1s",
@@ -57,7 +65,10 @@ def kubelet_configuration(spec: ClusterSpec) -> dict[str, Any]:
         # Ours, signed by the cluster's authority: otherwise the kubelet makes a self-signed RSA one while everything else is starting.
         "tlsCertFile": f"{CERTIFICATES_DIRECTORY}/kubelet.crt",
         "tlsPrivateKeyFile": f"{CERTIFICATES_DIRECTORY}/kubelet.key",
+        "tlsCipherSuites": list(STRONG_CIPHERS),
     }
+    if spec.hardened:
+        configuration |= {"eventRecordQPS": 50, "protectKernelDefaults": True, "tlsMinVersion": "VersionTLS13"}
     if directory := volume_plugins(spec):
         configuration["volumePluginDir"] = directory
     if not spec.lowers_oom_scores:
@@ -87,6 +98,11 @@ def kubelet_command(spec: ClusterSpec) -> list[str]:
         f"--node-ip={spec.node_ip}",
         *(f"--{key}={value}" for key, value in spec.options("kubelet")),
     ]
+
+
+def kubelet_service(spec: ClusterSpec) -> str:
+    """The kubelet's command in the form, and at the place, where tools look for it. No systemd reads it: the supervisor starts services."""
+    return f"[Service]\nExecStart=\nExecStart={shlex.join(kubelet_command(spec))}\n"
 
 
 def _reserved(spec: ClusterSpec) -> dict[str, str]:

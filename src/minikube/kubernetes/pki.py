@@ -17,6 +17,7 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from minikube.host.files import cannot_write
@@ -27,6 +28,8 @@ LEAF_LIFETIME = timedelta(hours=26280)
 RENEW_BEFORE = timedelta(days=30)
 # Machines that wake up, and nodes whose clock runs late, must not find a certificate "not yet valid".
 BACKDATE = timedelta(hours=1)
+# Pairs come from nodes, too. A key of RSA with 8192 bits is shorter than this; a certificate of the API server may have hundreds of names.
+MOST_KEY_BYTES, MOST_CERTIFICATE_BYTES = 8 << 10, 64 << 10
 
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
@@ -115,9 +118,9 @@ def issue(authority: Authority, request: LeafRequest) -> Issued:
 def fits(issued: Issued, authority: Authority, request: LeafRequest) -> bool:
     """Whether an existing pair still does the job: same subject, uses and names, right signer, enough life left."""
     try:
-        certificate = x509.load_pem_x509_certificate(issued.certificate)
-        key = serialization.load_pem_private_key(issued.key, password=None)
+        certificate = _certificate(issued.certificate)
         certificate.verify_directly_issued_by(authority.certificate)
+        key = _key(issued.key)
         usages = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
         present = _present_alternatives(certificate)
     except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm, x509.ExtensionNotFound):
@@ -142,13 +145,32 @@ def read_pair(certificate: Path, key: Path) -> Issued | None:
         raise Reason("GUEST_CERT", f"{certificate} or its key cannot be read: {error.strerror}") from error
 
 
-def load_authority(pair: Issued) -> Authority:
-    """The authority in a pair of PEM texts; ValueError if they are not one."""
-    certificate = x509.load_pem_x509_certificate(pair.certificate)
-    key = serialization.load_pem_private_key(pair.key, password=None)
-    if not isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) or key.public_key() != certificate.public_key():
+def load_authority(pair: Issued, *, of_node: bool = False) -> Authority:
+    """The authority in a pair of PEM texts; ValueError if they are not one. A node has none of RSA: each was made by `new_authority`."""
+    try:
+        certificate, key = _certificate(pair.certificate), _key(pair.key, check_rsa=not of_node)
+        belongs = key.public_key() == certificate.public_key()
+    except UnsupportedAlgorithm as error:
+        raise ValueError(str(error)) from error
+    if not isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) or not belongs:
         raise ValueError("the key does not belong to the certificate")
+    if of_node and isinstance(key, rsa.RSAPrivateKey):
+        raise ValueError("the key is not one that was made for it")
     return Authority(certificate, key)
+
+
+def is_self_signed(pair: Issued, common_name: str) -> bool:
+    """Whether the certificate names itself as its signer, and this alone."""
+    try:
+        certificate = x509.load_pem_x509_certificate(pair.certificate)
+    except ValueError:
+        return False
+    return certificate.subject == certificate.issuer == x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+
+
+def expires_soon(authority: Authority) -> bool:
+    life = authority.certificate.not_valid_after_utc - authority.certificate.not_valid_before_utc
+    return _expires_within(authority.certificate, min(RENEW_BEFORE, life / 3))
 
 
 def has_expired(authority: Authority) -> bool:
@@ -173,8 +195,8 @@ def new_signing_key() -> Issued:
 
 def signing_key_works(pair: Issued) -> bool:
     try:
-        public = serialization.load_pem_public_key(pair.certificate)
-        return serialization.load_pem_private_key(pair.key, password=None).public_key() == public
+        public = serialization.load_pem_public_key(_limited(pair.certificate, MOST_KEY_BYTES))
+        return _key(pair.key).public_key() == public
     except (ValueError, TypeError, UnsupportedAlgorithm):
         return False
 
@@ -183,6 +205,11 @@ def write_pair(certificate: Path, key: Path, issued: Issued) -> None:
     """Write both files, each whole or not at all. A pair that a crash tore apart no longer fits, and is issued anew."""
     _write(key, issued.key, 0o600)
     _write(certificate, issued.certificate, 0o644)
+
+
+def write_certificate(path: Path, authority: Authority) -> None:
+    """The certificate without its key, for those who have to know it and sign nothing."""
+    _write(path, authority_pem(authority).certificate, 0o644)
 
 
 def write_private(path: Path, data: bytes) -> None:
@@ -221,6 +248,21 @@ def _write(path: Path, data: bytes, mode: int) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise cannot_write(path, error) from error
+
+
+def _certificate(pem: bytes) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(_limited(pem, MOST_CERTIFICATE_BYTES))
+
+
+def _key(pem: bytes, *, check_rsa: bool = False) -> PrivateKeyTypes:
+    """Whether the factors of an RSA key are primes takes OpenSSL minutes to find out, if a node has made them large."""
+    return serialization.load_pem_private_key(_limited(pem, MOST_KEY_BYTES), password=None, unsafe_skip_rsa_key_validation=not check_rsa)
+
+
+def _limited(pem: bytes, most: int) -> bytes:
+    if len(pem) > most:
+        raise ValueError(f"{len(pem)} bytes are too many")
+    return pem
 
 
 def _expires_within(certificate: x509.Certificate, within: timedelta) -> bool:

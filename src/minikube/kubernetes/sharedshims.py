@@ -28,9 +28,7 @@ def group_of(component: str) -> dict[str, str]:
 
 
 def in_groups(obj: dict[str, Any]) -> dict[str, Any]:
-    """The object; if it is a pod or makes pods, those are in a group."""
-    if obj["kind"] == "Pod":
-        return obj | {"metadata": _annotated(obj["metadata"], obj["metadata"]["name"])}
+    """The object; if it makes pods, those are in a group."""
     if obj["kind"] not in ("DaemonSet", "Deployment"):
         return obj
     template = obj["spec"]["template"]

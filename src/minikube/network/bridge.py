@@ -1,16 +1,17 @@
-"""The private network of one profile: a bridge on the host, a firewall table of its own, a cable into each node."""
+"""The private network of one profile: a bridge on the host, firewall tables of its own, a cable into each node."""
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from ipaddress import IPv4Interface, IPv4Network
 from pathlib import Path
 
-from minikube.host import inotify
+from minikube.host import inotify, reservations
+from minikube.host.hostlock import host_lock
 from minikube.host.journal import Change, Journal
 from minikube.host.process import ProcessFailed
+from minikube.network import firewall
+from minikube.network.firewall import Access
 from minikube.network.tools import NetworkTools
 from minikube.output.debuglog import debug
 from minikube.output.reason import Reason
@@ -19,34 +20,50 @@ LINKS = Path("/sys/class/net")
 FORWARDING_NAME = "net.ipv4.ip_forward"
 FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 REDIRECTS = Path("/proc/sys/net/ipv4/conf/all/accept_redirects")
+IPV6_SETTINGS = Path("/proc/sys/net/ipv6/conf")
 
 
 def changes(name: str, subnet: IPv4Network) -> list[Change]:
     """What `create` will change on the host."""
     planned: list[Change] = [
         {"kind": "bridge", "name": name, "address": str(gateway(subnet))},
-        {"kind": "firewall", "family": "inet", "name": name},
+        {"kind": "firewall", "family": firewall.FAMILIES, "name": name},
     ]
     before = FORWARDING.read_text().strip()
     if before != "1":
         planned.insert(0, {"kind": "sysctl", "name": FORWARDING_NAME, "before": before, "after": "1"})
-    if watches := inotify.raised():
-        planned.insert(0, {"kind": "sysctl", "name": inotify.SETTING, "before": watches[0], "after": watches[1]})
-    return planned
+    return [*_raised(name), *planned]
+
+
+def _raised(name: str) -> list[Change]:
+    """Limits of the host that do not suffice for one cluster more, and can be raised."""
+    raised: list[Change] = []
+    for setting, before, after in reservations.settings_too_low(name):
+        if inotify.can_raise(name=setting):
+            raised.append({"kind": "sysctl", "name": setting, "before": str(before), "after": str(after)})
+        elif setting == inotify.SETTING:
+            reservations.require_instances(name)
+    return raised
 
 
 def gateway(subnet: IPv4Network) -> IPv4Interface:
     return IPv4Interface(f"{subnet[1]}/{subnet.prefixlen}")
 
 
-def create(tools: NetworkTools, journal: Journal, name: str, subnet: IPv4Network) -> None:
-    """Make bridge and firewall table; both are replaced if a crash left them half made."""
+def node_address(subnet: IPv4Network) -> IPv4Interface:
+    return IPv4Interface(f"{subnet[2]}/{subnet.prefixlen}")
+
+
+def create(tools: NetworkTools, journal: Journal, name: str, subnet: IPv4Network, access: Access) -> None:
+    """Make bridge and firewall tables; they are replaced if a crash left them half made."""
     planned = changes(name, subnet)
     journal.record(*planned)
-    undo_bridge(tools, planned[-2])
+    undo_bridge(tools, {"name": name})
     try:
-        tools.ip(f"link add {name} type bridge\naddr add {gateway(subnet)} dev {name}\nlink set {name} up\n")
-        tools.nft(table(name, str(subnet)))
+        # Without snooping, no multicast message of a node is read on the host.
+        tools.ip(f"link add {name} type bridge mcast_snooping 0\naddr add {gateway(subnet)} dev {name}\nlink set {name} up\n")
+        _without_ipv6(name)
+        protect(tools, name, subnet, access)
         for change in planned:
             if change["kind"] == "sysctl":
                 entrust(name, change)
@@ -55,12 +72,37 @@ def create(tools: NetworkTools, journal: Journal, name: str, subnet: IPv4Network
         raise Reason("IF_DEDICATED_NETWORK", f"the network of this profile could not be made: {error}") from error
 
 
+def protect(tools: NetworkTools, name: str, subnet: IPv4Network, access: Access) -> None:
+    """Load the firewall tables, or others in their place."""
+    nodes = [str(node_address(subnet).ip)]
+    tools.nft(firewall.tables(name, subnet, access, nodes=nodes, closes_routes=forwarding_is_ours()))
+
+
+def forwarding_is_ours() -> bool:
+    """Whether this host forwards packets, or is about to, for no other reason than that a cluster needs it."""
+    if FORWARDING.read_text().strip() != "1":
+        return True
+    return any(duty["name"] == FORWARDING_NAME for path in LINKS.glob("mk-????????") for duty in duties(path.name))
+
+
 def plug(tools: NetworkTools, *, bridge: str, cable: str, process: int) -> None:
     """Lead a cable from the bridge into the network namespace of a process, where it is called eth0."""
     try:
-        tools.ip(f"link add {cable} type veth peer name eth0 netns {process}\nlink set {cable} master {bridge} up\n")
+        # A bridge remembers every sender that it sees, without limit: a node could fill the host's memory with invented ones.
+        # Without `arp off` the host would answer, as its own, ARP frames that a bridge hands to the port itself (01:80:c2:00:00:0X).
+        tools.ip(
+            f"link add {cable} type veth peer name eth0 netns {process}\nlink set {cable} master {bridge} up\n"
+            f"link set {cable} type bridge_slave learning off\nlink set {cable} arp off\n"
+        )
+        _without_ipv6(cable)
     except ProcessFailed as error:
         raise Reason("IF_DEDICATED_NETWORK", f"the node could not be connected to its network: {error}") from error
+
+
+def _without_ipv6(link: str) -> None:
+    """The host speaks no IPv6 with nodes. The firewall drops theirs; where this cannot be set, that is enough."""
+    with suppress(OSError):
+        (IPV6_SETTINGS / link / "disable_ipv6").write_text("1")
 
 
 def undo_bridge(tools: NetworkTools, change: Change) -> None:
@@ -72,8 +114,7 @@ def undo_bridge(tools: NetworkTools, change: Change) -> None:
 
 def undo_firewall(tools: NetworkTools, change: Change) -> None:
     with suppress(ProcessFailed):
-        # `add` first makes `delete` succeed also when the table is gone already, in one transaction.
-        tools.nft(f"add table {change['family']} {change['name']}\ndelete table {change['family']} {change['name']}\n")
+        tools.nft(firewall.removal(change["family"], change["name"]))
 
 
 def entrust(bridge: str, change: Change) -> None:
@@ -87,9 +128,12 @@ def entrust(bridge: str, change: Change) -> None:
         change = {**other, "before": change["before"]}
     elif other["after"] == change["before"]:
         change = {**change, "before": other["before"]}
+    elif change["name"] in known:  # somebody else has set it in between: what this bridge's cluster found counts
+        change = other
     known[change["name"]] = change
+    held = reservations.parsed((LINKS / bridge / "ifalias").read_text(errors="replace"))
     text = "; ".join(f"{duty['name']} was {duty['before']} now {duty['after']}" for duty in known.values())
-    (LINKS / bridge / "ifalias").write_text(text)
+    (LINKS / bridge / "ifalias").write_text(f"{text}; {held}" if held else text)
 
 
 def duties(bridge: str) -> list[Change]:
@@ -102,7 +146,7 @@ def duties(bridge: str) -> list[Change]:
     for part in parts:
         name, _, values = part.partition(" was ")
         before, _, after = values.partition(" now ")
-        if name in (FORWARDING_NAME, inotify.SETTING) and before:
+        if name in (FORWARDING_NAME, *inotify.SETTINGS) and before:
             found.append({"kind": "sysctl", "name": name, "before": before, "after": after or "1"})
     return found
 
@@ -148,44 +192,6 @@ def _set(setting: Path, value: str) -> None:
         REDIRECTS.write_text(redirects)
 
 
-@contextmanager
-def choosing() -> Iterator[None]:
-    """One command at a time picks a subnet or gives up a shared setting on this host, whichever user or home it works for.
-
-    An abstract socket is a lock without a file: the kernel frees the name with the process that holds it.
-    """
-    import time
-
-    lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    deadline = time.monotonic() + 30
-    try:
-        while True:
-            try:
-                lock.bind("\0minikube-choosing-a-subnet")
-                break
-            except OSError:
-                if time.monotonic() > deadline:
-                    raise Reason("IF_DEDICATED_NETWORK", "another minikube has been choosing a subnet for 30 seconds") from None
-                time.sleep(0.01)
-        yield
-    finally:
-        lock.close()
-
-
-def table(name: str, subnet: str) -> str:
-    """Outwards: NAT. Inwards, IPv6 too: only answers, and the host itself (whose packets never pass `forward`)."""
-    return f"""add table inet {name}
-delete table inet {name}
-table inet {name} {{
-  chain postrouting {{
-    type nat hook postrouting priority srcnat; policy accept;
-    ip saddr {subnet} oifname != "{name}" masquerade
-  }}
-  chain forward {{
-    type filter hook forward priority filter; policy accept;
-    oifname "{name}" iifname "{name}" accept
-    oifname "{name}" ct state established,related accept
-    oifname "{name}" drop
-  }}
-}}
-"""
+def choosing() -> AbstractContextManager[None]:
+    """One command at a time picks a subnet or gives up a shared setting on this host, whichever user or home it works for."""
+    return host_lock()

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from minikube.host import cgroups
+from minikube.host import cgroups, inherited
 from minikube.host.process import spawn
 from minikube.network.resolvers import RELAY
 from minikube.output.reason import Reason
@@ -18,7 +18,9 @@ PROGRAM = Path(__file__).with_name("dnsrelay.py")
 def start(machine: Path, *, process: int, servers: Sequence[str], group: str) -> None:
     """Let the node ask these servers of the host. Returns when it can; the relay outlives this command and ends with the node."""
     argv = [sys.executable, "-I", "-S", str(PROGRAM), str(machine), str(process), RELAY, *servers]
-    relay = spawn(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/", new_session=True, preexec=cgroups.joining(group))
+    relay = spawn(
+        argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/", new_session=True, preexec=inherited.without(cgroups.joining(group))
+    )
     assert relay.stdout and relay.stderr  # noqa: S101 - both are pipes
     with relay.stdout, relay.stderr:
         if relay.stdout.read() != b"ready\n":

@@ -7,6 +7,8 @@ from ipaddress import IPv4Address, ip_address
 from pathlib import Path
 from typing import NamedTuple
 
+from minikube.network.hostaccess import is_here
+
 RESOLV_CONF = Path("/etc/resolv.conf")
 # systemd-resolved's own list of the real servers behind its stub.
 BEHIND_THE_STUB = Path("/run/systemd/resolve/resolv.conf")
@@ -26,7 +28,7 @@ class Resolvers(NamedTuple):
 
     @property
     def need_relay(self) -> bool:
-        """True if a node cannot ask one of them itself: its loopback is not the host's, and its network is IPv4."""
+        """True if a node cannot ask one of them itself: its network is IPv4, and closed towards the host's own addresses."""
         return any(not _within_reach(server) for server in self.servers)
 
 
@@ -55,7 +57,7 @@ def _text(servers: Sequence[str], lines: Sequence[str]) -> str:
 
 def _within_reach(server: str) -> bool:
     address = _address(server)
-    return isinstance(address, IPv4Address) and not address.is_loopback
+    return isinstance(address, IPv4Address) and not address.is_loopback and not is_here(server)
 
 
 def _read(file: Path) -> Resolvers:

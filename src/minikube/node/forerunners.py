@@ -47,8 +47,9 @@ ADDRESSES = "/var/lib/cni/networks/pods"  # of all pods that have their own: a f
 LAST_ADDRESS = f"{ADDRESSES}/last_reserved_ip.0"
 KUBELET = "/var/lib/kubelet/"
 PROJECTED = "/volumes/kubernetes.io~projected/"  # files from the API server, in memory: gone when a node stops
-TOKEN = "token"  # noqa: S105 - its file's name; the API server lets one live for a year, unless it is told otherwise
+TOKEN = "token"  # noqa: S105 - its file's name; one lives for an hour
 TOKEN_SECONDS = 600  # how long it has to live on: a client may use it for a minute after the kubelet has replaced it
+SIGNING_KEY = "/var/lib/minikube/certs/sa"
 LONGEST = 5.0  # seconds that the kubelet waits for the API server
 PATIENCE_SECONDS = 20
 TRIES = 100
@@ -185,14 +186,14 @@ def _is_as_it_was(pod: Pod, manifests: str, held_back: str) -> bool:
     if pod["name"] in STATIC:
         return bool(pod["manifest"] == _digest(f"{held_back if pod['name'] in HELD_BACK else manifests}/{pod['name']}.yaml"))
     own = [mount["host_path"] for mount in pod["container"]["mounts"] if mount["host_path"].startswith(KUBELET)]
-    return all(map(os.path.exists, own)) and all(map(is_valid, pod["volumes"]))
+    return all(map(os.path.exists, own))
 
 
 def is_prepared(pod: Pod, directory: str) -> bool:
     """One that cannot be is left to the kubelet, unless nothing goes without it."""
     try:
         prepare(pod, directory)
-    except (OSError, subprocess.SubprocessError) as error:
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
         if pod["name"] in FIRST:
             raise
         print(f"{pod['name']} is left to the kubelet: {error}")
@@ -204,7 +205,7 @@ def prepare(pod: Pod, directory: str) -> None:
     """What its containers will need of the node, and what the runtime will be asked for: two files in the directory."""
     let_use_cpus(pod["box"]["linux"]["cgroup_parent"])
     _make_files(pod)
-    for volume in pod["volumes"]:
+    for volume in [with_valid_token(volume) for volume in pod["volumes"]]:
         make_volume(volume)
     box, container = next_attempt(pod["box"], pod["container"])
     _make_file_for_last_words(container)
@@ -374,13 +375,56 @@ def projected_volume(path: str) -> Pod:
     return {"path": path, "files": files}
 
 
-def is_valid(volume: Pod) -> bool:
-    """Whether its token, if it has one, lives long enough."""
-    _, token = volume["files"].get(TOKEN, (0, ""))
-    if not token:
-        return True
-    claims = token.split(".")[1].replace("-", "+").replace("_", "/")
-    return bool(json.loads(binascii.a2b_base64(claims + "=" * (-len(claims) % 4)))["exp"] > time.time() + TOKEN_SECONDS)
+def with_valid_token(volume: Pod) -> Pod:
+    """A token that has expired while the cluster was stopped gets a new life."""
+    mode, token = volume["files"].get(TOKEN, (0, ""))
+    if not token or _claims(token)["exp"] > time.time() + TOKEN_SECONDS:
+        return volume
+    return {**volume, "files": {**volume["files"], TOKEN: [mode, renewed(token)]}}
+
+
+def renewed(token: str, key: str = SIGNING_KEY) -> str:
+    """The same claims, signed again as the API server would, with the cluster's own key and for the time that the kubelet asked for.
+
+    ValueError if that key did not sign it. What it is bound to (the pod, the node, the account) the API server looks at when it is used.
+    """
+    header = token.split(".", maxsplit=1)[0]
+    if json.loads(_decoded(header)) != {"alg": "ES256", "kid": _key_id(f"{key}.pub")}:
+        raise ValueError("its token is signed with another key")
+    claims, now, unique = _claims(token), int(time.time()), os.urandom(16).hex()
+    # The API server's own extension, if there was one, does not count.
+    life = claims["kubernetes.io"].pop("warnafter", claims["exp"]) - claims["iat"]
+    claims |= {"iat": now, "nbf": now, "exp": now + life}
+    claims["jti"] = f"{unique[:8]}-{unique[8:12]}-4{unique[13:16]}-a{unique[17:20]}-{unique[20:]}"
+    text = f"{header}.{_encoded(json.dumps(claims, separators=(',', ':')).encode())}"
+    sign = ["openssl", "dgst", "-sha256", "-sign", f"{key}.key"]
+    signature = subprocess.run(sign, input=text.encode(), stdout=subprocess.PIPE, check=True).stdout
+    return f"{text}.{_encoded(_two_numbers(signature))}"
+
+
+def _key_id(public_key: str) -> str:
+    """As the API server names it."""
+    lines = _read(public_key).splitlines()
+    return _encoded(hashlib.sha256(binascii.a2b_base64("".join(lines[1:-1]))).digest())
+
+
+def _two_numbers(signature: bytes) -> bytes:
+    """openssl's DER (a sequence of two integers of up to 33 bytes) in the form of tokens: 32 bytes each."""
+    end = 4 + signature[3]
+    return b"".join(int.from_bytes(number, "big").to_bytes(32, "big") for number in (signature[4:end], signature[end + 2 :]))
+
+
+def _claims(token: str) -> Pod:
+    claims: Pod = json.loads(_decoded(token.split(".")[1]))
+    return claims
+
+
+def _decoded(part: str) -> bytes:
+    return binascii.a2b_base64(part.replace("-", "+").replace("_", "/") + "=" * (-len(part) % 4))
+
+
+def _encoded(data: bytes) -> str:
+    return binascii.b2a_base64(data, newline=False).decode().rstrip("=").replace("+", "-").replace("/", "_")
 
 
 def make_volume(volume: Pod) -> None:

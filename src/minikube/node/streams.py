@@ -13,9 +13,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from typing import Any
 
-from minikube.node.control import Conversation
+from minikube.node.control import CommandTimedOut, ControlUnreachable, Conversation
+from minikube.output.reason import Reason
 
 CHUNK = 1 << 16
+MOST_IN_A_PIPE = 1 << 20  # unless the host's root allows more
+MOST_OUTPUT = 256 << 20  # that is kept in memory
 END_OF_INPUT = b"\x04"
 
 
@@ -37,6 +40,8 @@ class Flow:
             data, self.error = b"", error  # a pty says EIO when nobody has it open inside any more
         if isinstance(self.sink, bytearray):
             self.sink += data
+            if len(self.sink) > MOST_OUTPUT:
+                raise Reason("GUEST_STATUS", f"A command in the node wrote more than {MOST_OUTPUT >> 20} MB", advice="See `minikube ssh`.")
         else:
             self.pending = data
             self.write()
@@ -55,8 +60,8 @@ class Flow:
             self.close()
 
     def finish(self) -> None:
-        """Move what is there now; background processes may keep the source open for ever."""
-        while True:
+        """Move what is there now; background processes may keep the source open, and write to it, for ever."""
+        for _ in range(-(-MOST_IN_A_PIPE // CHUNK) + 1):
             while self.pending and isinstance(self.sink, int):
                 select.select([], [self.sink], [])
                 self.write()
@@ -69,22 +74,27 @@ class Flow:
             self._at_end()
 
 
-def relay(conversation: Conversation, incoming: list[Flow], outgoing: list[Flow], *, deadline: float | None = None) -> int:
+def relay(
+    conversation: Conversation, incoming: list[Flow], outgoing: list[Flow], *, deadline: float | None = None, idle: float | None = None
+) -> int:
     """Move bytes both ways until the command has ended and everything it wrote is out; its exit code."""
     while True:
+        if idle is not None:
+            deadline = time.monotonic() + idle
         flows = [flow for flow in (*incoming, *outgoing) if flow.open or flow.pending]
         readable = {flow.source: flow for flow in flows if flow.open and not flow.pending}
         writable = {flow.sink: flow for flow in flows if flow.pending and isinstance(flow.sink, int)}
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         talk = conversation.socket.fileno()
-        ready, unblocked, _ = select.select([talk, *readable], list(writable), [], left)
-        if talk in ready:
-            code = int(conversation.hear()["exit"])
+        heard = conversation.has_heard()
+        ready, unblocked, _ = select.select([talk, *readable], list(writable), [], 0 if heard else left)
+        if heard or talk in ready:
+            code = conversation.exit_code()
             for flow in outgoing:
                 flow.finish()
             return code
-        if deadline is not None and time.monotonic() >= deadline:
-            raise TimeoutError("the command in the node took too long")
+        if deadline is not None and time.monotonic() >= deadline and not (idle is not None and (ready or unblocked)):
+            raise CommandTimedOut
         for sink in unblocked:
             writable[sink].write()
         for source in ready:
@@ -110,7 +120,9 @@ def run(conversation: Conversation, request: Mapping[str, Any], *, input: bytes 
     return code, bytes(stdout), bytes(stderr)
 
 
-def transfer(conversation: Conversation, request: Mapping[str, Any], *, source: int | None, sink: int | None) -> tuple[int, bytes]:
+def transfer(
+    conversation: Conversation, request: Mapping[str, Any], *, source: int | None, sink: int | None, idle: float | None = None
+) -> tuple[int, bytes]:
     """Run with a file of ours as stdin, stdout or both, through pipes: the node never holds the file itself.
 
     Gives exit code and stderr; OSError when the file here cannot be read or written.
@@ -132,7 +144,7 @@ def transfer(conversation: Conversation, request: Mapping[str, Any], *, source: 
             outside.close()
         # Closed at a failure, so that the command hears of it and ends.
         result = Flow(ours[0].number, bytearray() if sink is None else sink, at_end=ours[0].close)
-        code = relay(conversation, incoming, [result, Flow(ours[1].number, errors)])
+        code = relay(conversation, incoming, [result, Flow(ours[1].number, errors)], idle=idle)
         for flow in (result, *incoming):
             if flow.error is not None and not isinstance(flow.error, BrokenPipeError):
                 raise flow.error
@@ -140,13 +152,17 @@ def transfer(conversation: Conversation, request: Mapping[str, Any], *, source: 
 
 
 def attach(conversation: Conversation, request: Mapping[str, Any]) -> int:
-    """Run on our own streams. Files and pipes are handed over; a terminal never enters the node: what is in there could type on it."""
+    """Run on our own streams. A pipe to read from is handed over: what the command leaves in it is for whoever reads next.
+
+    Nothing else enters the node: what is in there could type on a terminal, open a file again for whatever its mode allows, and write to
+    a pipe when the command has long ended.
+    """
     incoming, outgoing, handed = list[Flow](), list[Flow](), list[int]()
     with ExitStack() as stack:
         temporary: list[_Descriptor] = []
         for number in range(3):
             mode = os.fstat(number).st_mode
-            if stat.S_ISREG(mode) or stat.S_ISFIFO(mode):
+            if number == 0 and stat.S_ISFIFO(mode):
                 handed.append(number)
                 continue
             source, sink = (stack.enter_context(closing(_Descriptor(end))) for end in os.pipe())
@@ -155,7 +171,7 @@ def attach(conversation: Conversation, request: Mapping[str, Any]) -> int:
             if number == 0:
                 incoming.append(Flow(0, sink.number, at_end=sink.close))
             else:
-                outgoing.append(Flow(source.number, number))
+                outgoing.append(Flow(source.number, number, at_end=source.close))
             handed.append(inside.number)
             temporary.append(inside)
         conversation.ask(request, handed)
@@ -173,6 +189,8 @@ def attach_terminal(conversation: Conversation, request: Mapping[str, Any]) -> i
     env = {"TERM": os.environ.get("TERM", "dumb"), **request["env"]}
     conversation.ask({**request, "env": env, "tty": True, "window": window})
     conversation.socket.settimeout(None)
+    if not conversation.descriptors or not _is_terminal_of_a_node(conversation.descriptors[0]):
+        raise ControlUnreachable(conversation.path, "it gave no terminal")
     master = conversation.descriptors.pop()
     os.set_blocking(master, False)
 
@@ -182,6 +200,12 @@ def attach_terminal(conversation: Conversation, request: Mapping[str, Any]) -> i
 
     with closing(_Descriptor(master)), _raw_terminal(master) if is_terminal else ExitStack():
         return relay(conversation, [Flow(0, master, at_end=end_input)], [Flow(master, 1)])
+
+
+def _is_terminal_of_a_node(descriptor: int) -> bool:
+    """The master of a pty, and nothing else: what is typed is written to it."""
+    about = os.fstat(descriptor)
+    return stat.S_ISCHR(about.st_mode) and os.major(about.st_rdev) in (5, *range(128, 136)) and os.isatty(descriptor)
 
 
 class _Descriptor:

@@ -30,7 +30,8 @@ The metadata file; only `name` and a service's `name` and `argv` have no default
 
 The control socket takes one JSON line per connection, and answers {"ok": true, ...} or {"ok": false, "error": text}:
   status             uptime, stopping, setup; services: pid, restarts, since, last_exit, state (waiting, starting, running, ready, stopping,
-                     stopped; backoff: a daemon ended, failed: a oneshot ended, both are tried again; done: a oneshot ended well)
+                     stopped; backoff: a daemon ended, failed: a oneshot ended, both are tried again; done: a oneshot ended well), alike
+                     (how often in a row it has failed with the same exit code), failing (for how many seconds), words (its last ones)
   start stop restart {"names": [...]}; `stop` answers when they have ended
   wait               {"names": [...], "timeout": 60.0}: answers when they are ready; without names: all that should run
   reload             reads the services and timings again; a broken file changes nothing
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 
 NEVER = float("inf")
 LOGS_KEPT = 3
+WORDS_KEPT = 2000
 STEADY_AFTER = 30.0
 REQUEST_LIMIT, REQUEST_TIMEOUT, CONNECTION_LIMIT = 1 << 20, 5.0, 100
 HANGUP_GRACE = 2.0
@@ -212,6 +214,7 @@ class Log:
     def __init__(self, directory: str, name: str, limit: int) -> None:
         self.path, self.limit = os.path.join(directory, f"{name}.log"), limit
         self.file, self.size, self.lost = -1, 0, 0
+        self.words = b""  # the last ones
         self.source, self.sink = os.pipe()
         os.set_blocking(self.source, False)
 
@@ -224,6 +227,7 @@ class Log:
         return True
 
     def write(self, data: bytes) -> None:
+        self.words = (self.words + data)[-WORDS_KEPT:]
         end = data.find(b"\n") + 1
         if self.size >= self.limit and (end or self.size >= 2 * self.limit):
             self._append(data[:end])
@@ -275,6 +279,7 @@ class Service:
         self.pid = self.restarts = 0
         self.last_exit: int | None = None
         self.began = self.due = self.delay = 0.0
+        self.alike, self.failing_since, self.words = 0, 0.0, ""
         self.log = supervisor.open_log(self.name)
         self.become("waiting" if self.wanted else "stopped")
         if self.wanted and spec["every"]:
@@ -287,6 +292,7 @@ class Service:
     def _rest(self, now: float) -> None:
         """A oneshot is done; one that has to run again and again knows when."""
         self.due = now + self.spec["every"] if self.spec["every"] else NEVER
+        self.alike = 0
         self.become("done")
 
     @property
@@ -314,12 +320,14 @@ class Service:
 
     def _launch(self, now: float) -> None:
         self.began = self.due = now
+        self.log.words = b""
         try:
             argv, streams = self.spec["argv"], (self.supervisor.null, self.log.sink, self.log.sink)
             self.pid = spawn(argv, streams, env=self.spec["env"], module=argv[0].endswith(".py"))
         except OSError as error:
             self.supervisor.note(f"{self.name} cannot be started: {error.strerror}")
-            self._back_off(now)
+            before, self.last_exit = self.last_exit, 126
+            self._fail(now, before)
             return
         self.supervisor.children[self.pid] = self._ended
         self.supervisor.note(f"{self.name} started, pid {self.pid}")
@@ -330,7 +338,8 @@ class Service:
         if self.spec["kind"] == "daemon":
             kill(os.killpg, self.pid, signal.SIGKILL)  # children it left behind would hold its ports and locks
         self.supervisor.note(f"{self.name} ended, pid {self.pid}, exit code {code}")
-        self.pid, self.last_exit = 0, code
+        self.pid = 0
+        before, self.last_exit = self.last_exit, code
         if not self.wanted:
             self.become("stopped")
         elif self.state == "stopping":
@@ -338,7 +347,17 @@ class Service:
         elif self.spec["kind"] == "oneshot" and code == 0:
             self._rest(now)
         else:
-            self._back_off(now)
+            self._fail(now, before)
+
+    def _fail(self, now: float, before: int | None) -> None:
+        """Count how often it has ended in the same way, keep what it said, and try again later."""
+        while self.log.collect():
+            pass
+        self.words = self.log.words.decode(errors="replace")
+        if not self.alike or self.last_exit != before or now - self.began >= STEADY_AFTER:
+            self.alike, self.failing_since = 0, now
+        self.alike += 1
+        self._back_off(now)
 
     def _back_off(self, now: float) -> None:
         rule = self.supervisor.metadata["restart"]
@@ -369,7 +388,10 @@ class Service:
             self.become("waiting" if self.wanted else "stopped")
 
     def report(self) -> dict[str, Any]:
-        return {"state": self.state, "pid": self.pid or None, "restarts": self.restarts, "since": self.since, "last_exit": self.last_exit}
+        about = {"state": self.state, "pid": self.pid or None, "restarts": self.restarts, "since": self.since, "last_exit": self.last_exit}
+        if not self.alike:
+            return about
+        return about | {"alike": self.alike, "failing": time.monotonic() - self.failing_since, "words": self.words}
 
 
 def _answers(check: Mapping[str, str]) -> bool:

@@ -6,6 +6,7 @@ import os
 import sys
 
 from minikube.output.style import prefix
+from minikube.output.visible import guard_streams, unguarded, visible
 
 TYPE_CHECKING = False  # typing costs half of Python's own start
 if TYPE_CHECKING:
@@ -16,25 +17,50 @@ if TYPE_CHECKING:
 _LANGUAGES = ("de", "es", "fr")  # there is a catalogue for each in locale/
 _catalogues: dict[str, Catalogue] = {}
 _PLAIN = "\033[0m"
+_PREFIX = 4  # columns of an emoji and its spaces
 _COLOURS = {"warning": "\033[33m", "failure": "\033[31m", "fatal": "\033[31m", "unmet": "\033[31m"}
 
 
 def out(message: str, style: str = "") -> None:
     """One message on stdout."""
-    print(styled(sys.stdout, message, style), flush=True)
+    print(styled(sys.stdout, message, style), file=unguarded(sys.stdout), flush=True)
 
 
 def err(message: str, style: str = "") -> None:
     """One message on stderr."""
-    print(styled(sys.stderr, message, style), file=sys.stderr, flush=True)
+    print(styled(sys.stderr, message, style), file=unguarded(sys.stderr), flush=True)
 
 
 def styled(stream: TextIO, message: str, style: str) -> str:
     """The message as that stream should show it, in the user's language."""
-    message = localized(message)
+    message = visible(localized(message))
     fancy = wants_style(stream)
     colour = _COLOURS.get(style, "") if fancy and not os.environ.get("NO_COLOR") else ""
-    return f"{prefix(style, fancy=fancy)}{colour}{message}{_PLAIN if colour else ''}"
+    return f"{prefix(style, fancy=fancy)}{colour}{_wrapped(stream, message)}{_PLAIN if colour else ''}"
+
+
+def _wrapped(stream: TextIO, message: str) -> str:
+    """On a terminal, lines end between words."""
+    if not is_terminal(stream):
+        return message
+    try:
+        width = os.get_terminal_size(stream.fileno()).columns - _PREFIX
+    except OSError:
+        return message
+    return "\n".join(_broken(line, width) for line in message.split("\n"))
+
+
+def _broken(line: str, width: int) -> str:
+    if len(line) <= width or width < 20:
+        return line
+    first, *words = line.lstrip(" ").split(" ")
+    lines = [" " * (len(line) - len(line.lstrip(" "))) + first]
+    for word in words:
+        if len(lines[-1]) + 1 + len(word) > width:
+            lines.append(" " * _PREFIX + word)
+        else:
+            lines[-1] += f" {word}"
+    return "\n".join(lines)
 
 
 def localized(message: str) -> str:
@@ -77,8 +103,35 @@ def confirmed(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
+def output_error() -> OSError | None:
+    """Why stdout cannot be written, if that is so: a full disk, or a file that was closed."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        return error
+    return None
+
+
+def discard_output() -> None:
+    """What is left of stdout goes nowhere: Python must not complain about it when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
 def forgiving() -> None:
-    """Names and paths that are not UTF-8 are shown escaped instead of ending the command."""
+    """Names and paths that are not UTF-8, and control characters of strangers, are shown escaped: they do not end or fool the command.
+
+    Closed streams lead nowhere.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            # Otherwise the next file to be opened would get its number, and messages would be written into that.
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+            setattr(sys, name, open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    guard_streams()

@@ -95,7 +95,7 @@ _FURTHER_IDS_BY_EXIT_CODE: dict[int, str] = {
     ),
     37: "HOST_BUNDLE_UNTRUSTED HOST_KUBECONFIG_PERMISSION HOST_MISSING_CAPABILITY HOST_NOEXEC HOST_READ_ONLY",
     38: "HOST_INOTIFY_LIMIT HOST_KEYRING_LIMIT HOST_CLOCK_SKEW",
-    40: "INET_BAD_CHECKSUM INET_PIN_CHANGED",
+    40: "INET_BAD_CHECKSUM INET_BAD_SIGNATURE INET_PIN_CHANGED",
     41: "INET_TLS_OVERSIZED",
     42: "INET_PULL_TIMEOUT INET_DOWNLOAD_TIMEOUT",
     45: "INET_DEFAULT_ROUTE INET_IMAGE_NOT_FOUND INET_NOT_FOUND",
@@ -117,7 +117,8 @@ QUOTING = frozenset(
     "MK_COMMAND_RUNNER MK_INTERNAL MK_COMPONENT_BUILD MK_NEW_RUNTIME MK_RUNTIME HOST_PATH_STAT HOST_KUBECONFIG_UPDATE GUEST_PROVISION "
     "GUEST_START GUEST_CERT GUEST_NODE_START GUEST_NODE_PROVISION GUEST_NODE_ADD GUEST_MOUNT GUEST_IMAGE_PULL GUEST_IMAGE_LOAD "
     "GUEST_IMAGE_BUILD GUEST_IMAGE_PUSH GUEST_CACHE_LOAD IF_DEDICATED_NETWORK INET_CACHE_BINARIES INET_CACHE_KUBECTL "
-    "INET_CACHE_TAR INET_REPO RUNTIME_CACHE RUNTIME_ENABLE K8S_INSTALL_FAILED K8S_FAIL_CONNECT MK_K8S_CLIENT".split()
+    "INET_CACHE_TAR INET_REPO RUNTIME_CACHE RUNTIME_ENABLE K8S_INSTALL_FAILED K8S_INSTALL_FAILED_CONTAINER_RUNTIME_NOT_RUNNING "
+    "K8S_FAIL_CONNECT MK_K8S_CLIENT".split()
 )
 
 _CHECK_NETWORK = "Check the network and the proxy settings (HTTP_PROXY, HTTPS_PROXY, NO_PROXY), then run the command again."
@@ -184,7 +185,7 @@ _ADVICE: dict[str, str] = {
     "GUEST_CERT": "`minikube delete` followed by `minikube start` makes new certificates.",
     "GUEST_MISSING_CONNTRACK": "Install conntrack with your package manager.",
     "GUEST_MISSING_CRICTL": "Install crictl, or use the native driver, which brings its own.",
-    "IF_DEDICATED_NETWORK": "Another network uses these addresses: choose one with --subnet, for example --subnet=192.168.85.0",
+    "IF_DEDICATED_NETWORK": "`minikube doctor` looks at what this machine's network lacks for a cluster.",
     "IF_BOOTPD_FIREWALL": "Allow bootpd through the firewall of macOS, or delete the cluster and start it with another driver.",
     "IF_SSH_CLIENT": "See whether the node answers: minikube status",
     "INET_CACHE_BINARIES": _CHECK_NETWORK,

@@ -188,7 +188,7 @@ KNOWN = (
     ),
     KnownProblem(
         "K8S_INVALID_FLAG_VALUE",
-        r"invalid argument \"[^\"]*\" for \"?--|invalid value for config.*--|err=\"?.*--\S+ must be",
+        r"invalid argument \"[^\"]*\" for \"?--|invalid value for config.*--|err=\"?.*--\S+ must be|failed validate: \w+Configuration\.",
         "A component cannot use a value that --extra-config gives it.",
     ),
     KnownProblem("K8S_INVALID_DNS_DOMAIN", r"dnsDomain: Invalid", "Choose a valid domain name with --dns-domain."),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from minikube.output.visible import unguarded
+
 _WORTH_SAYING = 0.1  # seconds
 
 
@@ -21,7 +23,7 @@ class OpenLine:
 
         with self._lock:
             self._end()
-            sys.stdout.write(text)
+            unguarded(sys.stdout).write(text)
             sys.stdout.flush()
             self._since = monotonic()
 

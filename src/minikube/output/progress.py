@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Literal, NamedTuple, TextIO
 
 from minikube.output import console
+from minikube.output.visible import unguarded, visible
 
 Style = Literal["terminal", "plain", "silent"]
 
@@ -107,11 +108,14 @@ class Progress:
         style: Style = "plain",
         observe: Callable[[TaskEvent], None] | None = None,
         before_writing: Callable[[], None] | None = None,
+        on_say: Callable[[str], None] | None = None,
     ) -> None:
-        self._stream = stream
+        """`on_say` gets the lines that stay, where nobody sees the stream."""
+        self._stream = stream and unguarded(stream)
         self._before_writing = before_writing
         self._style: Style = "silent" if stream is None else style
         self._observe = observe
+        self._on_say = on_say
         self._lock = threading.RLock()
         self._tasks: list[Task] = []
         self._drawn = 0
@@ -127,7 +131,12 @@ class Progress:
 
     def say(self, text: str) -> None:
         """A line that stays, above whatever is being redrawn, in the user's language."""
-        text = console.localized(text)
+        if self._on_say:
+            self._on_say(text)
+        self.put(visible(console.localized(text)))
+
+    def put(self, text: str) -> None:
+        """The same for a line that is as the stream should show it."""
         with self._lock:
             self._erase()
             self._write(text + "\n")
@@ -138,7 +147,7 @@ class Progress:
         with self._lock:
             self._tasks.append(task)
             if self._style == "plain":
-                self._write(f"{label} …\n")
+                self._write(f"{_one_line(label)} …\n")
             elif self._style == "terminal":
                 self._draw()
             self._tell("download", task)
@@ -163,7 +172,7 @@ class Progress:
             self._observed.pop(id(task), None)
             took = duration(time.monotonic() - task.began)
             self._erase()
-            self._write(f"{task.label}: stopped after {took}\n" if failed else f"{task.label}: {took}\n")
+            self._write(f"{_one_line(task.label)}: {'stopped after ' if failed else ''}{took}\n")
             self._draw()
             if not self._tasks:
                 self._idle.set()
@@ -186,7 +195,7 @@ class Progress:
                 for task in self._tasks:
                     if now - task.last_line >= _PLAIN_SECONDS:
                         task.last_line = now
-                        self._write(f"{task.label}: {task.numbers() or duration(now - task.began)}\n")
+                        self._write(_one_line(f"{task.label}: {task.numbers() or duration(now - task.began)}") + "\n")
 
     def _tell(self, kind: Literal["download", "download.progress"], task: Task) -> None:
         if self._observe:
@@ -253,4 +262,9 @@ def _terminal_line(task: Task) -> str:
         bar = "█" * filled + "░" * (_BAR_WIDTH - filled)
     else:
         bar = f"{duration(time.monotonic() - task.began):>{_BAR_WIDTH}}"
-    return f"  {task.label:<34} {bar} {task.numbers()}"
+    return _one_line(f"  {task.label:<34} {bar} {task.numbers()}")
+
+
+def _one_line(text: str) -> str:
+    """Labels and remarks may quote programs: what is not one line would break the redrawing."""
+    return visible(text).replace("\n", " ").replace("\t", " ")

@@ -84,7 +84,7 @@ class Report:
             console.err(message, style)
         elif self._progress is not None and (self._progress.busy or not lasts):
             # Lines that are being redrawn must not be cut in two. No lock of ours is held: progress has its own.
-            self._progress.say(console.styled(sys.stdout, message, style))
+            self._progress.put(console.styled(sys.stdout, message, style))
         elif lasts and console.is_terminal(sys.stdout):
             self._line.begin(console.styled(sys.stdout, message, style))
         else:
@@ -160,7 +160,7 @@ class JsonReport(Report):
     def _make_progress(self) -> Progress:
         from minikube.output.progress import Progress
 
-        return Progress(None, observe=self._observe)
+        return Progress(None, observe=self._observe, on_say=self.info)
 
 
 def make_report(command: str, *, json: bool = False, events_file: Path | None = None) -> Report:

@@ -151,6 +151,10 @@ class ClusterConfig(msgspec.Struct):
     MDNS: bool = False
     ComponentSource: str = ""
     """Not upstream's: where the components came from, so that the next start takes the same."""
+    Hardened: bool = False
+    """Not upstream's: `start --hardened`."""
+    SecretsKey: bool = False
+    """Not upstream's: whether the cluster has ever been hardened, and so has a key that its secrets may be encrypted with."""
 
 
 _DECODER = msgspec.json.Decoder(ClusterConfig)

@@ -1,21 +1,13 @@
-"""Whose files they are: root works for somebody, and what it makes for that person belongs to that person."""
+"""Whose files they are: root works for somebody, with that person's rights, so what it makes for that person is that person's."""
 
 from __future__ import annotations
 
 import os
 
+from minikube.host import credentials
 from minikube.host.rootrights import passed_on
 from minikube.output.reason import Reason
-from minikube.profiles.paths import home_text, store_text
-
-TYPE_CHECKING = False  # typing costs half of Python's own start
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-# What of a machine's directory belongs to the node, whose root is the kernel's root: owners in there are part of the data.
-_NODES_OWN = frozenset({"state", "images", "bundle", "runc"})
-# Components become the roots of nodes as they are.
-_STORES_OWN = frozenset({"entries", "building", "damaged", "go"})
+from minikube.profiles.paths import home_text
 
 
 class Person:
@@ -37,15 +29,34 @@ def behind_root() -> Person | None:
 
 
 def adopt(person: Person) -> None:
-    """Make this command use the person's own files. A home that is a third person's is refused."""
+    """Make this command use the person's own files, with the person's rights. A home that is somebody else's is refused."""
     if os.environ.get("HOME", "") in ("", _person(0).home):
         os.environ["HOME"] = person.home
     # sudo keeps MINIKUBE_HOME and the like to itself; without them this would be another place than the person's next command looks at.
     for name, value in passed_on(_environment_of_sudo()).items():
         os.environ.setdefault(name, value)
-    owner = _owner(home_text())
-    if owner not in (None, 0, person.uid):
-        raise somebody_elses(owner or 0, person.name)
+    seen_by_root = _owner(home_text())
+    credentials.work_for(person.uid, person.gid, os.getgrouplist(person.name, person.gid))
+    # Links are followed: a home that is kept elsewhere is the person's there. What the person cannot see is not the person's.
+    for owner in (_owner(home_text()), seen_by_root):
+        if owner not in (None, person.uid):
+            raise somebody_elses(owner, person.name)
+    _require_readable_program(person)
+
+
+def _require_readable_program(person: Person) -> None:
+    """Python loads the rest of the program when it is needed, with the person's rights."""
+    import sys
+
+    for place in (__file__, os.__file__, sys.prefix):
+        try:
+            os.close(os.open(place, os.O_RDONLY | os.O_CLOEXEC))
+        except PermissionError:
+            raise Reason(
+                "HOST_HOME_PERMISSION",
+                f"{home_text()} belongs to {person.name}, who may not read this program ({place})",
+                advice=f"Install minikube where {person.name} can read it, or set MINIKUBE_HOME to a directory of root's.",
+            ) from None
 
 
 def check_access() -> None:
@@ -66,62 +77,14 @@ def somebody_elses(owner: int, name: str, place: str = "") -> Reason:
     return Reason("HOST_HOME_PERMISSION", f"{place} belongs to {other}, and you are {name}", advice=advice)
 
 
-def drop_to(person: Person) -> None:
-    """Go on as the person, with no way back: what needs no root rights does not run with them."""
-    os.setgroups(os.getgrouplist(person.name, person.gid))
-    os.setresgid(person.gid, person.gid, person.gid)
-    os.setresuid(person.uid, person.uid, person.uid)
-
-
-def give_back(person: Person, *, made: Iterable[str] = ()) -> None:
-    """Hand over what root made in the person's places, and `made`: files elsewhere that are known to be new. Never a node's own files."""
-    home, store = home_text(), store_text()
-    for place in (home, store, *made):
-        for path in _up_to(person.home, place):
-            _give(path, person)
-    for path in (*_below(home), *_shallow(store), *made):
-        _give(path, person)
-
-
-def _below(home: str) -> Iterator[str]:
-    for directory, names, files in os.walk(home):
-        if os.path.dirname(directory) == f"{home}/machines":  # noqa: PTH120
-            names[:] = [name for name in names if name not in _NODES_OWN]
-        elif directory == f"{home}/machines":
-            names[:] = [name for name in names if not name.startswith(".")]  # on their way out
-        yield directory
-        yield from (f"{directory}/{name}" for name in (*files, *names))
-
-
-def _shallow(store: str) -> Iterator[str]:
-    for directory, names, files in os.walk(store):
-        if directory == store:
-            names[:] = [name for name in names if name not in _STORES_OWN and (_owner(f"{store}/{name}") == 0 or "-" not in name)]
-        yield directory
-        yield from (f"{directory}/{name}" for name in (*files, *names))
-
-
-def _up_to(top: str, place: str) -> Iterator[str]:
-    """The directories between a person's own and a place in it, which had to be made on the way."""
-    directory = os.path.dirname(place)  # noqa: PTH120
-    while directory.startswith(f"{top}/"):
-        yield directory
-        directory = os.path.dirname(directory)  # noqa: PTH120
-
-
-def _give(path: str, person: Person) -> None:
-    """Only what is root's: a third person's file is that person's. Links are not followed."""
-    try:
-        if os.lstat(path).st_uid == 0:
-            os.chown(path, person.uid, person.gid, follow_symlinks=False)
-    except OSError:  # gone meanwhile, or on a read-only file system
-        pass
-
-
 def _caller() -> Person | None:
-    """Whoever asked sudo for this very command. A root shell (`sudo -i`) is root's own session."""
-    words = os.environ.get("SUDO_COMMAND", "")
-    if os.environ.get("CHANGE_MINIKUBE_NONE_USER", "").lower() in ("false", "0", "no") or "minikube" not in words:
+    """Whoever asked sudo for this very command. A root shell (`sudo -i`) is root's own session, unless it says that it is not."""
+    words, wish = os.environ.get("SUDO_COMMAND", ""), os.environ.get("CHANGE_MINIKUBE_NONE_USER", "").lower()
+    if wish in ("false", "0", "no"):
+        return None
+    if wish and "SUDO_UID" not in os.environ:  # upstream asks for no more than this and SUDO_USER
+        return _named(os.environ.get("SUDO_USER", ""))
+    if "minikube" not in words and not wish:
         return None
     try:
         uid, gid = int(os.environ["SUDO_UID"]), int(os.environ["SUDO_GID"])
@@ -145,6 +108,16 @@ def _environment_of_sudo() -> dict[str, str]:
     except (OSError, ValueError, IndexError):
         pass
     return {}
+
+
+def _named(name: str) -> Person | None:
+    import pwd
+
+    try:
+        known = pwd.getpwnam(name)
+    except KeyError:
+        return None
+    return _person(known.pw_uid) if known.pw_uid else None
 
 
 def _person(uid: int, gid: int | None = None) -> Person:

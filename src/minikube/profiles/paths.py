@@ -55,6 +55,18 @@ def profile_directory(profile: str) -> Path:
     return home() / "profiles" / profile
 
 
+def authority_text(profile: str) -> str:
+    """Whose signature the cluster's API server shows. A cluster that an earlier version started last shares the home's."""
+    own = f"{profile_text(profile)}/ca.crt"
+    return own if os.path.exists(own) else f"{home_text()}/ca.crt"  # noqa: PTH110
+
+
+def authority_file(profile: str) -> Path:
+    from pathlib import Path
+
+    return Path(authority_text(profile))
+
+
 def machine_directory(machine: str) -> Path:
     return home() / "machines" / machine
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 DEFAULT_PROFILE = "minikube"
 
+# A certificate's common name has at most 64 characters, and that of a node is `system:node:` and the node's name.
+LONGEST_NAME = 64 - len("system:node:")
 # Upstream refuses profiles named like the words its own command line gives a meaning to.
 RESERVED_NAMES = frozenset({"start", "stop", "status", "delete", "config", "open", "profile", "addons", "cache", "logs"})
 
@@ -137,6 +139,12 @@ def validate_name(name: str) -> None:
             "MK_USAGE",
             f'Profile name "{name}" is not valid',
             advice="Only alphanumeric and dashes '-' are permitted. Minimum 2 characters, starting with alphanumeric.",
+        )
+    if len(name) > LONGEST_NAME:
+        raise Reason(
+            "MK_USAGE",
+            f'Profile name "{name}" is too long: it has {len(name)} characters',
+            advice=f"Use at most {LONGEST_NAME} characters.",
         )
 
 

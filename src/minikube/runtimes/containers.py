@@ -31,13 +31,16 @@ class Container(NamedTuple):
 
 
 def read_list(listing: bytes) -> list[Container]:
-    """What LIST printed, without the sandboxes that only hold pods together."""
+    """What LIST printed, without the sandboxes that only hold pods together; ValueError if that is no list of containers."""
     found = []
-    for entry in json.loads(listing) or []:
-        notes = entry.get("annotations") or {}
-        if notes.get(f"{_ANNOTATION}.container-type") == "container":
-            name, namespace = notes.get(f"{_ANNOTATION}.container-name", ""), notes.get(f"{_ANNOTATION}.sandbox-namespace", "")
-            found.append(Container(entry["id"], name, namespace, entry["status"]))
+    try:
+        for entry in json.loads(listing) or []:
+            notes = entry.get("annotations") or {}
+            if notes.get(f"{_ANNOTATION}.container-type") == "container":
+                name, namespace = notes.get(f"{_ANNOTATION}.container-name", ""), notes.get(f"{_ANNOTATION}.sandbox-namespace", "")
+                found.append(Container(*map(str, (entry["id"], name, namespace, entry["status"]))))
+    except (AttributeError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError(f"not a list of containers: {error!r:.200}") from error
     return found
 
 

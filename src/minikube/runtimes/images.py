@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -44,6 +45,9 @@ ctr --namespace k8s.io images push --local --hosts-dir "$hosts" "$1"
 """
 
 
+_WORD = re.compile(r"[A-Za-z0-9_@:.<>\[\]/-]{1,1024}")
+
+
 class StoredImage(NamedTuple):
     """One image of a node, with every name it goes by."""
 
@@ -60,20 +64,35 @@ class Inventory(NamedTuple):
     chains: frozenset[str]
 
 
+class Nonsense(ValueError):
+    """A node's answer that no runtime gives."""
+
+
 def read_list(listing: bytes) -> list[StoredImage]:
-    return [
-        StoredImage(
-            image["id"].removeprefix("sha256:"),
-            tuple(image.get("repoTags") or ()),
-            tuple(image.get("repoDigests") or ()),
-            int(image.get("size") or 0),
-        )
-        for image in json.loads(listing)["images"] or []
-    ]
+    """Nonsense for anything but a list of images; names are words of a node, to be shown and given back to it."""
+    try:
+        return [
+            StoredImage(
+                _word(image["id"]).removeprefix("sha256:"),
+                tuple(_word(name) for name in image.get("repoTags") or ()),
+                tuple(_word(name) for name in image.get("repoDigests") or ()),
+                int(image.get("size") or 0),
+            )
+            for image in json.loads(listing)["images"] or []
+        ]
+    except (KeyError, TypeError, AttributeError, RecursionError, ValueError, OverflowError) as error:
+        raise Nonsense(f"the node does not list its images, but: {listing[:200].decode(errors='replace')!r}") from error
+
+
+def _word(text: object) -> str:
+    if not isinstance(text, str) or not _WORD.fullmatch(text):
+        raise ValueError(text)
+    return text
 
 
 def read_inventory(answer: bytes) -> Inventory:
-    blobs, _, snapshots = answer.decode().partition("\n\n")
+    """A node that lies about what it has only goes without it: digests in here are compared with others, and nothing else."""
+    blobs, _, snapshots = answer.decode(errors="replace").partition("\n\n")
     columns = (line.split() for line in snapshots.splitlines())
     return Inventory(frozenset(blobs.split()), frozenset(words[0] for words in columns if len(words) > 1 and words[-1] == "Committed"))
 

@@ -48,7 +48,8 @@ FILES = {
     f"lib/modules/{KERNEL}/modules.builtin": "kernel/net/ipv4/tunnel4.ko\nkernel/drivers/net/veth.ko\n",
     f"lib/modules/{KERNEL}/modules.dep": (
         "kernel/net/bridge/bridge.ko.xz: kernel/net/802/stp.ko.xz\nkernel/net/netfilter/nf_tables.ko.xz:\n"
-        "kernel/net/netfilter/nft_masq.ko.xz:\nkernel/net/netfilter/nft_ct.ko.xz:\nkernel/fs/overlayfs/overlay.ko.xz:\n"
+        "kernel/net/netfilter/nft_masq.ko.xz:\nkernel/net/netfilter/nft_ct.ko.xz:\n"
+        "kernel/net/netfilter/nft_fib_inet.ko.xz:\nkernel/net/netfilter/nft_reject_inet.ko.xz:\nkernel/fs/overlayfs/overlay.ko.xz:\n"
     ),
 }
 

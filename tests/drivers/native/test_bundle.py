@@ -1,5 +1,6 @@
 """What runc is told about a native box."""
 
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,11 @@ import pytest
 
 from minikube.artifacts.components import Components
 from minikube.drivers.native import bundle
+from minikube.drivers.native.driver import NativeDriver
 from minikube.drivers.native.layout import Layout
 from minikube.drivers.native.usernamespace import Enclosure
 from minikube.drivers.values import Limits
+from minikube.host import inherited
 
 
 @pytest.fixture
@@ -47,7 +50,7 @@ def test_in_a_user_namespace_root_is_somebody_else_but_files_stay_whose_they_are
     assert {"type": "user"} in enclosed["linux"]["namespaces"]
     for mappings in (enclosed["linux"]["uidMappings"], enclosed["linux"]["gidMappings"]):
         assert [(entry["containerID"], entry["hostID"]) for entry in mappings] == [(0, 1 << 28)]
-    on_disk = [mount for mount in enclosed["mounts"] if mount["source"].startswith(str(tmp_path))]
+    on_disk = [mount for mount in enclosed["mounts"] if mount["source"].startswith("/mnt/machine/")]
     assert on_disk
     assert all("ridmap" in mount["options"] for mount in on_disk)
 
@@ -73,6 +76,21 @@ def test_limits_become_cgroup_limits(configuration: Any) -> None:
 
 def test_no_limit_means_no_entry(configuration: Any) -> None:
     assert set(configuration()["linux"]["resources"]) == {"devices"}
+
+
+def test_limits_of_processes_are_not_those_of_the_callers_shell(configuration: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
+    try:
+        limits = {limit["type"]: limit for limit in configuration()["process"]["rlimits"]}
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert limits["RLIMIT_NOFILE"]["soft"] == limits["RLIMIT_NOFILE"]["hard"] > 256
+    assert {"RLIMIT_NPROC", "RLIMIT_MEMLOCK", "RLIMIT_FSIZE", "RLIMIT_CPU"} <= limits.keys()
+    assert all(0 <= limit["soft"] <= limit["hard"] < 1 << 64 for limit in limits.values())
+    monkeypatch.setattr(inherited, "limits", lambda: {"NOFILE": (1024, 1024)})
+    (warning,) = NativeDriver("box").warnings()
+    assert "1024 open files" in warning
 
 
 def test_capabilities_that_reach_the_host_are_withheld(configuration: Any) -> None:

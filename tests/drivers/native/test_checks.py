@@ -115,13 +115,6 @@ def test_questions_that_every_start_asks_can_refuse_it_and_have_an_exit_code() -
         (resources.memory, write("proc/meminfo", "MemTotal: 1000000 kB\nMemAvailable: 900000 kB\n"), "missing", "976 MB", "2 GB"),
         (resources.memory, write("proc/meminfo", "MemTotal: 8000000 kB\nMemAvailable: 900000 kB\n"), "warning", "878 MB", "End programs"),
         (resources.swap, write("proc/swaps", "Filename\n/dev/sda2 partition 1 0 -2\n"), "ok", "1 in use", ""),
-        (
-            resources.inotify_limits,
-            write("proc/sys/fs/inotify/max_user_watches", "8192"),
-            "warning",
-            "8192 watches",
-            "max_user_watches=524288",
-        ),
         (storage.home_filesystem, remounted("- ext4", "- overlay"), "missing", "overlay", "MINIKUBE_HOME"),
         (storage.home_filesystem, remounted("- ext4", "- nfs4"), "missing", "nfs4", "MINIKUBE_HOME"),
         (storage.home_filesystem, remounted("- ext4", "- fuse.sshfs"), "missing", "fuse.sshfs", "MINIKUBE_HOME"),
@@ -257,18 +250,36 @@ def test_clusters_use_up_inotify_instances(machine: Machine, monkeypatch: pytest
     ground = machine.ground(user=0)
     machine.write("proc/sys/fs/inotify/max_user_instances", "128")
     assert resources.inotify_limits(ground).state == "ok"
-    for number in range(4):
-        (machine.root / f"sys/class/net/mk-0000000{number}").mkdir(parents=True)
     (machine.root / "proc/77/fd").mkdir(parents=True)
     for number in range(110):
         (machine.root / f"proc/77/fd/{number}").symlink_to("anon_inode:inotify")
     assert resources.inotify_limits(ground).state == "ok", "a start raises the limit"
-    monkeypatch.setattr("minikube.host.inotify.can_raise", lambda root: False)
+    monkeypatch.setattr("minikube.host.inotify.can_raise", lambda *_: False)
     found = resources.inotify_limits(ground)
     assert (found.state, "18 of 128 instances are left" in found.detail) == ("missing", True)
-    assert "fs.inotify.max_user_instances=1024" in found.fix
-    (machine.root / "sys/class/net" / Layout("minikube").bridge).mkdir()
+    assert "fs.inotify.max_user_instances=8192" in found.fix
+    (machine.root / "sys/class/net" / Layout("minikube").bridge).mkdir(parents=True)
     assert resources.inotify_limits(ground).state == "ok", "a cluster that runs has its own already"
+    machine.write("proc/sys/fs/inotify/max_user_watches", "8192")
+    found = resources.inotify_limits(ground)
+    assert (found.state, "8192 watches" in found.detail, "max_user_watches=524288" in found.fix) == ("warning", True, True)
+
+
+def test_the_tightest_limit_decides_how_many_more_clusters_fit(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    ground = machine.ground(user=0)
+    machine.write("proc/meminfo", "MemTotal: 64000000 kB\nMemAvailable: 40000000 kB\n")
+    machine.write("proc/loadavg", "0.1 0.1 0.1 1/900 77\n")
+    machine.write("proc/sys/kernel/pid_max", "4194304")
+    machine.write("proc/sys/kernel/threads-max", "500000")
+    machine.write("proc/sys/fs/file-nr", "5000 0 2000000")
+    assert resources.more_clusters(ground).detail == "about 21 more fit; memory is the limit"
+    machine.write("proc/sys/kernel/pid_max", "3000")
+    assert resources.more_clusters(ground).detail == "about 4 more fit; processes are the limit (kernel.pid_max, kernel.threads-max)"
+    machine.write("proc/sys/fs/inotify/max_user_instances", "30")
+    monkeypatch.setattr("minikube.host.inotify.can_raise", lambda *_: False)
+    (machine.root / "sys/class/net/mk-00000000").mkdir(parents=True)
+    found = resources.more_clusters(ground)
+    assert (found.state, "no more fit; inotify instances are the limit" in found.detail) == ("warning", True)
 
 
 def test_a_clock_that_was_set_back(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,10 +17,12 @@ from minikube.drivers.native.layout import Layout
 from minikube.drivers.native.usernamespace import Enclosure, NoUserNamespace, Trial, forget_ranges, keep_opaque
 from minikube.host import shiftedids
 from minikube.host.process import run
+from minikube.host.untrustedtree import Tree
 from minikube.node.places import WRITABLE
 from minikube.profiles.settings import Flag, Settings
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
+IDS = next(shiftedids.ranges())
 
 
 @pytest.fixture
@@ -43,7 +45,7 @@ def components(tmp_path: Path) -> Components:
 @needs_root
 def test_the_nodes_root_belongs_to_the_nodes_root_and_the_host_sees_nothing_of_it(layout: Layout, components: Components) -> None:
     before = Path("/proc/self/mounts").read_text()
-    made = Trial(layout, components).result()
+    made = Trial(layout, components).result(IDS)
     seen = run(made.command("/bin/sh", "-c", f"cd {made.root} && stat -c %u . usr usr/image usr/binaries; echo x > usr/new"), check=False)
     assert seen.text.split() == [str(made.first)] * 4
     assert "Read-only" in seen.error_text
@@ -54,12 +56,12 @@ def test_the_nodes_root_belongs_to_the_nodes_root_and_the_host_sees_nothing_of_i
 @needs_root
 def test_what_cannot_be_shifted_is_said(layout: Layout, components: Components, tmp_path: Path) -> None:
     with pytest.raises(NoUserNamespace, match=r"nowhere/usr: No such file"):
-        Trial(layout, components._replace(node_image=tmp_path / "nowhere")).result()
+        Trial(layout, components._replace(node_image=tmp_path / "nowhere")).result(IDS)
     # proc is a file system whose owners nobody can shift.
     with pytest.raises(NoUserNamespace, match=r"other owners in .*: Invalid argument"):
         (tmp_path / "proc").mkdir()
         (tmp_path / "proc/usr").symlink_to("/proc/sys")
-        Trial(layout, components._replace(node_image=tmp_path / "proc")).result()
+        Trial(layout, components._replace(node_image=tmp_path / "proc")).result(IDS)
 
 
 def test_the_place_that_is_covered_is_not_one_that_the_node_is_made_from(
@@ -67,7 +69,7 @@ def test_the_place_that_is_covered_is_not_one_that_the_node_is_made_from(
 ) -> None:
     monkeypatch.setattr(usernamespace, "PLACES", (str(tmp_path), "/nowhere"))
     with pytest.raises(NoUserNamespace, match="free to be covered"):
-        Trial(layout, components).result()
+        Trial(layout, components).result(IDS)
 
 
 def test_ids_are_within_what_nobody_else_hands_out() -> None:
@@ -85,7 +87,7 @@ def test_layers_that_hide_others_do_so_in_both_kinds_of_node(tmp_path: Path) -> 
         (tmp_path / name).mkdir()
         if mark:
             os.setxattr(tmp_path / name, mark, b"y")
-    keep_opaque(tmp_path)
+    keep_opaque(Tree(tmp_path.parent), tmp_path.name)
     assert [set(os.listxattr(tmp_path / name)) & {outside, inside} for name in "abc"] == [{outside, inside}, {outside, inside}, set()]
 
 
@@ -108,7 +110,7 @@ def test_what_was_chosen_once_holds_until_something_else_is_said() -> None:
 def test_whether_pods_can_have_one_is_what_the_kernel_can_do(layout: Layout, components: Components) -> None:
     """Where it cannot, the same call is refused to podmounts.py."""
     missing = podmounts._libc.syscall(podmounts.OPEN_TREE_ATTR, -1, b"", 0, None, 0) < 0 and ctypes.get_errno() == errno.ENOSYS
-    assert Trial(layout, components).result().pods is not missing
+    assert Trial(layout, components).result(IDS).pods is not missing
 
 
 def test_a_node_of_another_kind_gives_pods_other_ids(tmp_path: Path) -> None:
@@ -116,5 +118,5 @@ def test_a_node_of_another_kind_gives_pods_other_ids(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     (tmp_path / "one/userns").write_text("{}")
     (tmp_path / "one/etc-hosts").write_text("")
-    forget_ranges(tmp_path)
+    forget_ranges(Tree(tmp_path.parent), tmp_path.name)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["etc-hosts", "one", "two"]

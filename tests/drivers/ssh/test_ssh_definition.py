@@ -24,8 +24,10 @@ def configure(before: dict[str, Any] | None = None, **given: Any) -> dict[str, A
 def test_the_flags_are_kept(tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.touch()
-    kept = configure(ssh_ip_address="192.0.2.7", ssh_user="dev", ssh_key=str(key), user_namespace=False)
-    assert kept == {"IPAddress": "192.0.2.7", "SSHUser": "dev", "SSHPort": 22, "SSHKeyPath": str(key), "UserNamespace": False}
+    kept = configure(ssh_ip_address="192.0.2.7", ssh_user="dev", ssh_key=str(key), user_namespace=False, local_access="owner")
+    login = {"IPAddress": "192.0.2.7", "SSHUser": "dev", "SSHPort": 22, "SSHKeyPath": str(key)}
+    access = {"LocalAccess": "owner", "HostAccess": [], "AskedFor": [], "APIServerPort": 8443}
+    assert kept == login | {"UserNamespace": False} | access
 
 
 def test_a_later_start_may_change_how_to_log_in_and_nothing_else() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +10,29 @@ from minikube.drivers.native import rights
 from minikube.drivers.native.layout import Layout
 from minikube.drivers.native.usernamespace import Enclosure
 from minikube.drivers.values import Limits
+from minikube.host import inherited
 from minikube.host.capabilities import bounding_set
+from minikube.host.untrustedtree import Tree
 from minikube.node.places import RUN_SUPERVISOR, WRITABLE
 
 # Persistent although below /tmp: where upstream's storage provisioner keeps volumes, and people's scripts look for them.
 VOLUMES = "/tmp/hostpath-provisioner"  # noqa: S108 - a path inside the node
+# Where the supervisor makes its socket. Among the node's own files: what else the node puts there is not for users of the host.
+SOCKETS = "sockets"
+# What of the node's own files is mounted where in it.
+OWN_MOUNTS = {**{name: f"/{name}" for name in WRITABLE}, "hostpath-provisioner": VOLUMES, SOCKETS: "/run/minikube"}
+# Hidden, not read-only: a hostPath volume of a read-only mount is writable again.
+MASKED = (
+    *("/proc/acpi", "/proc/asound", "/proc/bus", "/proc/irq", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/mtrr"),
+    *("/proc/sched_debug", "/proc/scsi", "/proc/sysrq-trigger", "/proc/timer_list", "/proc/timer_stats", "/sys/firmware"),
+)
 NAMESPACES = ("pid", "ipc", "uts", "mount", "cgroup", "network")
 
 
 def configuration(layout: Layout, components: Components, limits: Limits, enclosure: Enclosure | None = None) -> dict[str, Any]:
     """The bundle's config.json; with an enclosure, that of a node in a user namespace."""
     capabilities = rights.capabilities(bounding_set())
-    mounts = _mounts(layout, components)
+    mounts = _mounts(layout, components, Path(enclosure.machine_seen if enclosure else layout.place))
     return {
         "ociVersion": "1.2.0",
         "process": {
@@ -31,12 +41,11 @@ def configuration(layout: Layout, components: Components, limits: Limits, enclos
             "env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin", "HOME=/root", "container=minikube", "LANG=C.UTF-8"],
             "cwd": "/",
             "capabilities": dict.fromkeys(("bounding", "effective", "inheritable", "permitted"), capabilities),
-            # All that this process may have: the last two do not bind the host's root, but they do bind a node's.
-            "rlimits": [_limit(name) for name in ("NOFILE", "NPROC", "MEMLOCK")],
+            "rlimits": [_limit(name, *values) for name, values in inherited.limits().items()],
             "noNewPrivileges": False,
         },
         "root": {"path": enclosure.root if enclosure else "rootfs", "readonly": True},
-        "hostname": layout.machine,
+        "hostname": layout.machine.lower(),
         "mounts": _enclosed(mounts) if enclosure else mounts,
         "linux": {
             "namespaces": [{"type": kind} for kind in NAMESPACES + (("user",) if enclosure else ())],
@@ -46,8 +55,7 @@ def configuration(layout: Layout, components: Components, limits: Limits, enclos
             "devices": [device for device in rights.device_files() if not enclosure or device["path"] != "/dev/kmsg"],
             "resources": _resources(limits),
             "seccomp": rights.refused_calls(enclosure.listener if enclosure and enclosure.pods else ""),
-            "readonlyPaths": ["/proc/sysrq-trigger", "/proc/irq", "/proc/bus"],
-            "maskedPaths": ["/proc/kcore", "/proc/keys", "/proc/timer_list", "/sys/firmware"],
+            "maskedPaths": [*MASKED],
         },
     }
 
@@ -60,22 +68,28 @@ def write_root(layout: Layout) -> None:
         link = layout.root / name
         if not link.is_symlink():
             link.symlink_to(f"usr/{name}")
-    for name in (*WRITABLE, "hostpath-provisioner"):
-        layout.state(name).mkdir(parents=True, exist_ok=True)
-    layout.state("root").chmod(0o700)
-    layout.state("hostpath-provisioner").chmod(0o777)
+    for name, mode in {**dict.fromkeys(WRITABLE), "root": 0o700, "hostpath-provisioner": 0o777}.items():
+        layout.files.make_directory(name, mode)
     (layout.images / "usr").mkdir(parents=True, exist_ok=True)
-    layout.control_socket.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    close_to_users(layout)
 
 
-def _mounts(layout: Layout, components: Components) -> list[dict[str, Any]]:
+def close_to_users(layout: Layout) -> None:
+    """Nobody but the host's root gets at files that a node made: its setuid programs and device files would work on the host."""
+    for tree in (layout.files, Tree(layout.images)):
+        tree.close_to_users()
+
+
+def _mounts(layout: Layout, components: Components, machine: Path) -> list[dict[str, Any]]:
+    """`machine` is where its directory is for runc."""
+
     def bind(source: str | Path, destination: str, *options: str) -> dict[str, Any]:
         return {"destination": destination, "type": "bind", "source": str(source), "options": ["rbind", *options]}
 
     def fresh(destination: str, kind: str, *options: str, source: str = "") -> dict[str, Any]:
         return {"destination": destination, "type": kind, "source": source or kind, "options": list(options)}
 
-    lower = ":".join(_escaped(path / "usr") for path in (layout.images, components.node_binaries, components.node_image))
+    lower = ":".join(_escaped(path / "usr") for path in (machine / layout.images.name, components.node_binaries, components.node_image))
     return [
         fresh("/proc", "proc"),
         fresh("/dev", "tmpfs", "nosuid", "strictatime", "mode=755", "size=65536k"),
@@ -84,16 +98,16 @@ def _mounts(layout: Layout, components: Components) -> list[dict[str, Any]]:
         fresh("/dev/mqueue", "mqueue", "nosuid", "noexec", "nodev"),
         fresh("/sys", "sysfs", "nosuid", "noexec", "nodev", "ro"),
         fresh("/sys/fs/cgroup", "cgroup", "nosuid", "noexec", "nodev", "rw"),
-        # A container in a user namespace of its own (`hostUsers: false`) may mount these two only if they lie open somewhere already.
+        # A container in a user namespace of its own (`hostUsers: false`) may mount these two only if the node has them with nothing
+        # hidden in them. The kernel does not ask whether a path leads there, and none does: they are covered by the third.
         fresh("/dev/.minikube/proc", "proc"),
         fresh("/dev/.minikube/sys", "sysfs"),
+        fresh("/dev/.minikube", "tmpfs", "nosuid", "nodev", "noexec", "ro", "mode=000", "size=4k"),
         fresh("/run", "tmpfs", "nosuid", "nodev", "mode=755"),
         fresh("/tmp", "tmpfs", "nosuid", "nodev", "mode=1777"),  # noqa: S108 - a path inside the node
         # An overlay never writes to its lower directories, whoever remounts it: the store is out of the node's reach.
         fresh("/usr", "overlay", f"lowerdir={lower}", "ro", source="node"),
-        *(bind(layout.state(name), f"/{name}", "rw") for name in WRITABLE),
-        bind(layout.state("hostpath-provisioner"), VOLUMES, "rw"),
-        bind(layout.control_socket.parent, "/run/minikube", "rw"),
+        *(bind(machine / layout.state(name).relative_to(layout.directory), where, "rw") for name, where in OWN_MOUNTS.items()),
     ]
 
 
@@ -113,9 +127,9 @@ def _in_user_namespace(mount: dict[str, Any]) -> dict[str, Any]:
     return mount
 
 
-def _limit(name: str) -> dict[str, Any]:
-    hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1] & (1 << 64) - 1  # no limit at all is -1 here
-    return {"type": f"RLIMIT_{name}", "hard": hard, "soft": hard}
+def _limit(name: str, soft: int, hard: int) -> dict[str, Any]:
+    """No limit at all is -1 in Python, and all bits in here."""
+    return {"type": f"RLIMIT_{name}", "hard": hard & (1 << 64) - 1, "soft": soft & (1 << 64) - 1}
 
 
 def _escaped(path: Path) -> str:

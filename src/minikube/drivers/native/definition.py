@@ -19,11 +19,44 @@ if TYPE_CHECKING:
 def _make(machine: str, own: Mapping[str, Any]) -> Driver:
     from minikube.drivers.native.driver import NativeDriver
 
-    return NativeDriver(machine, user_namespace=own.get("UserNamespace", True))
+    return NativeDriver(machine, user_namespace=own.get("UserNamespace", True), access=access(own))
 
 
-def _configure(_config: ClusterConfig, settings: Settings, before: Mapping[str, Any]) -> dict[str, Any]:
-    return {"UserNamespace": kept_choice(settings, before)}
+def _configure(config: ClusterConfig, settings: Settings, before: Mapping[str, Any]) -> dict[str, Any]:
+    return {"UserNamespace": kept_choice(settings, before)} | kept_access(config, settings, before)
+
+
+def access(own: Mapping[str, Any]) -> dict[str, Any]:
+    """Who may connect to the machine, and what it may connect to: what of the firewall's `Access` is kept."""
+    names = {"LocalAccess": "local", "APIServerPort": "api_port", "HostAccess": "host", "AskedFor": "asked"}
+    return {name: own[key] for key, name in names.items() if key in own}
+
+
+def kept_access(config: ClusterConfig, settings: Settings, before: Mapping[str, Any]) -> dict[str, Any]:
+    """The same for the machine's configuration: what was said once holds until something else is said."""
+    import os
+
+    from minikube.artifacts import proxies
+    from minikube.network import hostaccess
+    from minikube.network.firewall import EVERYTHING, OWNER, SERVICES
+    from minikube.output.reason import Reason
+
+    local, host = (settings.get(flag) for flag in ("local-access", "host-access"))
+    if "LocalAccess" in before and not settings.changed("local-access"):
+        local = before["LocalAccess"]
+    if local not in (OWNER, SERVICES, EVERYTHING):
+        raise Reason("MK_USAGE", f'--local-access: "{local}" is none of {OWNER}, {SERVICES}, {EVERYTHING}')
+    if "HostAccess" in before and not settings.changed("host-access"):
+        host = before["HostAccess"]
+    try:
+        opened = hostaccess.ports(host)
+    except ValueError as error:
+        advice = "Give ports and ranges (8000,9000-9100), all, or none."
+        raise Reason("MK_USAGE", f'--host-access: "{error}" is not a port', advice=advice) from None
+    here = proxies.from_environment(os.environ)
+    asked = [*(config.InsecureRegistry or ()), *(config.RegistryMirror or ()), *filter(None, (here.http, here.https))]
+    named = {"AskedFor": hostaccess.places(asked), "APIServerPort": config.APIServerPort}
+    return {"LocalAccess": local, "HostAccess": list(opened), **named}
 
 
 def kept_choice(settings: Settings, before: Mapping[str, Any]) -> bool:
@@ -49,9 +82,11 @@ def _status() -> DriverStatus:
 
 
 def _questions() -> Sequence[Question]:
-    from minikube.drivers.native.checks import QUESTIONS
+    from minikube.drivers.native.checks import QUESTIONS, STORAGE
+    from minikube.host.credentials import roots_work
 
-    return QUESTIONS
+    # The home and the store are looked at as the person that root works for.
+    return [one if one.group == STORAGE else one._replace(look=roots_work(one.look)) for one in QUESTIONS]
 
 
 DEFINITION = Definition(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 NEW_MOUNTS, NEW_USERS = 0x20000, 0x10000000
-READ_ONLY, RECURSIVE, PRIVATE = 0x1, 0x4000, 0x40000
+READ_ONLY, BIND, RECURSIVE, PRIVATE = 0x1, 0x1000, 0x4000, 0x40000
 OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442  # the same numbers on every architecture
 HERE, EMPTY_PATH, WHOLE_TREE = -100, 0x1000, 0x8000
 CLONE, FROM_EMPTY_PATH, TO_EMPTY_PATH, IDMAP = 0x1, 0x4, 0x40, 0x100000
@@ -52,11 +52,14 @@ def main(words: list[str]) -> None:
 
 def _prepare(wish: dict[str, Any]) -> None:
     place = wish["place"]
+    # Names of the machine's own are relative to it. The kernel takes it along into the new namespace, whatever its path leads to by then.
+    os.chdir(wish["machine"])
     _done(_libc.unshare(NEW_MOUNTS), "a mount namespace of its own")
     _mount("none", "/", "", RECURSIVE | PRIVATE)
     _mount("minikube", place, "tmpfs", data="mode=755")
     owners = _owners(wish["first"], wish["count"])
-    os.symlink(wish["machine"], f"{place}/{MACHINE}")  # noqa: PTH211
+    os.mkdir(f"{place}/{MACHINE}")  # noqa: PTH102
+    _mount(".", f"{place}/{MACHINE}", "", BIND)
     root = f"{place}/root"
     _shifted(wish["root"], owners, root)
     lowers = [f"{place}/{number}" for number in range(len(wish["lowers"]))]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 
-from minikube.host import systemd
+from minikube.host import credentials, systemd
 from minikube.profiles.paths import home_text
 
 TYPE_CHECKING = False  # typing costs half of Python's own start
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from minikube.host.untrustedtree import Tree
+
 # Where image layers are, in the node: below /usr, which is an overlay, so that nobody in there can write to them.
 LAYERS = "/usr/lib/minikube/layers"
+NOWHERE = "/proc/self/nowhere"  # nothing is there, and nobody can put anything there
 
 
 class Layout:
@@ -21,6 +24,9 @@ class Layout:
     def __init__(self, machine: str) -> None:
         self.machine = machine
         self.place = f"{home_text()}/machines/{machine}"  # the directory as text, for quick commands
+        # The same directory, by a path that its owner cannot make lead elsewhere: before root has opened it, there is none for root
+        # that works for the owner (machinedirectory.py).
+        self.reached = NOWHERE if credentials.person() else self.place
         # Two homes may both have a profile called `minikube`: the directory is part of the name.
         self.id = hashlib.sha256(self.place.encode()).hexdigest()[:8]
         self.bridge = f"mk-{self.id}"
@@ -38,7 +44,7 @@ class Layout:
     def directory(self) -> Path:
         from pathlib import Path
 
-        return Path(self.place)
+        return Path(self.reached)
 
     @property
     def facts(self) -> Path:
@@ -69,6 +75,13 @@ class Layout:
     def control_socket(self) -> Path:
         return self.directory / "run" / "control.sock"
 
+    @property
+    def files(self) -> Tree:
+        """What the node keeps (`/etc`, `/var` …): the one way to its files."""
+        from minikube.host.untrustedtree import Tree
+
+        return Tree(f"{self.reached}/state")
+
     def state(self, path: str) -> Path:
-        """Where the node's writable directory (`/etc`, `/var` …) or a file below one is on the host."""
+        """Where that is on the host, to be mounted or named to people; never to be opened: the node may have put links there."""
         return self.directory / "state" / path.lstrip("/")

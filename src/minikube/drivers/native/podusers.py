@@ -12,7 +12,7 @@ from pathlib import Path
 
 from minikube.drivers.native import podmounts
 from minikube.drivers.native.enclosure import LISTENER
-from minikube.host import cgroups
+from minikube.host import cgroups, inherited
 from minikube.host.process import spawn
 
 PROGRAM = Path(podmounts.__file__)
@@ -49,5 +49,5 @@ class Listener:
 def attend(listener: int, machine: Path, *, process: int, place: str, group: str) -> None:
     """Start the process that answers; it ends with the node. Nobody waits for it but who calls."""
     argv = [sys.executable, "-I", "-S", str(PROGRAM), str(machine), str(process), place]
-    spawn(argv, stdin=listener, cwd="/", new_session=True, preexec=cgroups.joining(group))
+    spawn(argv, stdin=listener, cwd="/", new_session=True, preexec=inherited.without(cgroups.joining(group)))
     os.close(listener)

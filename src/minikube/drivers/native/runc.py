@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from minikube.drivers.native.usernamespace import Enclosure
-from minikube.host import cgroups
+from minikube.host import cgroups, inherited
 from minikube.host.process import ProcessFailed, run, spawn
 from minikube.output.reason import Reason
 
@@ -23,12 +23,13 @@ class Runc:
         In hierarchies that runc does not know, the node stays in the control group that runc itself was in.
         """
         pid_file = bundle / "pid"
-        argv = self._argv("create", "--bundle", str(bundle), "--pid-file", str(pid_file), container)
+        seen = f"{enclosure.machine_seen}/{bundle.name}" if enclosure else str(bundle)
+        argv = self._argv("create", "--bundle", seen, "--pid-file", str(pid_file), container)
         if enclosure:
             argv = enclosure.command(*argv)
         # The node's first process keeps these streams: they must be a file, not pipes to this command.
         with log.open("wb") as stream:
-            code = spawn(argv, stdout=stream, stderr=stream, preexec=cgroups.joining(group)).wait()
+            code = spawn(argv, stdout=stream, stderr=stream, preexec=inherited.without(cgroups.joining(group))).wait()
         if code:
             raise Reason("GUEST_PROVISION", f"runc could not make the node: {log.read_text(errors='replace').strip()[-2000:]}")
         return int(pid_file.read_text())

@@ -34,22 +34,27 @@ def files() -> dict[str, str]:
     return {**settings, MOUNTS: "".join(f"{source} {target} none bind\n" for source, target in mounts)}
 
 
-def commands(*, subnet: str, service_address: str, api_port: int) -> list[dict[str, Any]]:
-    """The supervisor's `setup` list."""
+def commands(*, subnet: str, service_address: str, api_port: int, closed: bool) -> list[dict[str, Any]]:
+    """The supervisor's `setup` list. `closed`: nothing but mounts keeps the node from writing kernel settings of the host."""
     network = IPv4Network(subnet)
     address, gateway = IPv4Interface(f"{network[2]}/{network.prefixlen}"), str(network[1])
     return [
         {"argv": ["/bin/sh", "-c", LEAVE_ROOT_GROUP]},
-        {"argv": ["/bin/sh", "-c", _kernel_settings()]},
+        {"argv": ["/bin/sh", "-c", _kernel_settings(closed=closed)]},
         {"argv": ["/usr/sbin/ip", "-batch", "-"], "input": _addresses(address, gateway)},
         {"argv": ["/usr/sbin/nft", "-f", "-"], "input": _api_shortcut(str(address.ip), service_address, api_port)},
     ]
 
 
-def _kernel_settings() -> str:
-    """/proc/sys read-only, except the network's, which belong to the node's own namespace."""
+def _kernel_settings(*, closed: bool) -> str:
+    """Closed, /proc/sys is read-only except the network's, which belong to the node's own namespace.
+
+    Then pods cannot have settings of IPC namespaces (kernel.shm_rmid_forced): the runtime writes them from the pod's namespace, but
+    through this /proc/sys, and a mount of a single one of these files would be that of the node's namespace.
+    """
     # One process makes all the mounts: everything waits for this.
-    return f"mount --all --fstab {MOUNTS} && mount -o remount,bind,ro /proc/sys && echo 1 > /proc/sys/net/ipv4/ip_forward"
+    close = "mount -o remount,bind,ro /proc/sys && " if closed else ""
+    return f"mount --all --fstab {MOUNTS} && {close}echo 1 > /proc/sys/net/ipv4/ip_forward"
 
 
 def _addresses(address: IPv4Interface, gateway: str) -> str:

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 from minikube.artifacts.components import Components
 from minikube.drivers.native import enclosure
 from minikube.drivers.native.layout import Layout
-from minikube.host import cgroups
+from minikube.host import cgroups, shiftedids
+from minikube.host.nofollow import LeadsElsewhere
 from minikube.host.process import PIPE, spawn
-from minikube.host.shiftedids import COUNT, FIRST, RANGES
+from minikube.host.untrustedtree import Tree
 from minikube.node.places import WRITABLE
 
 # What has to be a directory, and is covered for the moment of making a node; the first that nothing needed then is below.
@@ -45,6 +46,8 @@ class Enclosure(NamedTuple):
     machine: str = ""
     pods: bool = False
     """Whether the kernel is able to what pods with user namespaces of their own need in it."""
+    size: int = shiftedids.LARGE
+    """How many ids the node has."""
 
     @property
     def root(self) -> str:
@@ -52,17 +55,22 @@ class Enclosure(NamedTuple):
         return f"{self.place}/root"
 
     @property
+    def machine_seen(self) -> str:
+        """The machine's directory, for whom this encloses: a path that is nobody else's to change."""
+        return f"{self.place}/{enclosure.MACHINE}"
+
+    @property
     def listener(self) -> str:
         """The socket that runc leaves the listener of the node's filter at; by a short path, as sockets need it."""
-        return f"{self.place}/{enclosure.MACHINE}/{enclosure.LISTENER}"
+        return f"{self.machine_seen}/{enclosure.LISTENER}"
 
     @property
     def mappings(self) -> list[dict[str, int]]:
-        return [{"containerID": 0, "hostID": self.first, "size": COUNT}]
+        return [{"containerID": 0, "hostID": self.first, "size": self.size}]
 
     def command(self, *words: str, writable: Sequence[str] = ()) -> list[str]:
         """The same command with the node's root in place; without one, only a try."""
-        wish: dict[str, Any] = {"first": self.first, "count": COUNT, "place": self.place, "writable": writable}
+        wish: dict[str, Any] = {"first": self.first, "count": self.size, "place": self.place, "writable": writable}
         wish |= {"root": self.source, "lowers": self.lowers, "machine": self.machine}
         return [sys.executable, "-I", "-S", enclosure.__file__, json.dumps(wish), *words]
 
@@ -73,19 +81,27 @@ class Trial:
     def __init__(self, layout: Layout, components: Components) -> None:
         lowers = [path / "usr" for path in (layout.images, components.node_binaries, components.node_image)]
         place = next(_unneeded([layout.root, components.runc, Path(sys.executable), Path(enclosure.__file__), *lowers]), "")
-        first, sources = FIRST + int(layout.id, 16) % RANGES * COUNT, [str(path) for path in lowers]
-        self._made = Enclosure(first, place, str(layout.root), sources, str(layout.directory))
-        command = self._made.command(writable=[str(layout.state(name)) for name in WRITABLE])
+        # Which ids it is tried with does not matter: nothing that it makes lasts.
+        first, sources = shiftedids.FIRST, [_from(layout.directory, path) for path in lowers]
+        self._made = Enclosure(first, place, _from(layout.directory, layout.root), sources, str(layout.directory))
+        command = self._made.command(writable=[_from(layout.directory, layout.state(name)) for name in WRITABLE])
         self._process = spawn(command, stdout=PIPE, stderr=PIPE) if place else None
 
-    def result(self) -> Enclosure:
-        """NoUserNamespace where the kernel or a file system is not able to."""
+    def result(self, ids: range) -> Enclosure:
+        """With these ids of the host; NoUserNamespace where there are none, or the kernel or a file system is not able to."""
+        if not ids:
+            raise NoUserNamespace("every range of ids is taken by another node")
         if not self._process:
             raise NoUserNamespace(f"none of {', '.join(PLACES)} is a directory that is free to be covered")
         said, words = (text.decode(errors="replace") for text in self._process.communicate(timeout=30))
         if code := self._process.returncode:
             raise NoUserNamespace((words.strip() or f"exit code {code}").splitlines()[-1])
-        return self._made._replace(pods=said.split() == ["pods"])
+        return self._made._replace(first=ids.start, size=len(ids), pods=said.split() == ["pods"])
+
+
+def _from(machine: Path, path: Path) -> str:
+    """As the program is told: relative to the machine's directory where it is in there."""
+    return str(path.relative_to(machine) if path.is_relative_to(machine) else path)
 
 
 def hand_over(group: str, owner: int) -> None:
@@ -96,18 +112,19 @@ def hand_over(group: str, owner: int) -> None:
                 os.chown(directory / name, owner, owner)
 
 
-def keep_opaque(layers: Path) -> None:
+def keep_opaque(node: Tree, layers: str) -> None:
     """Image layers unpacked in the one kind of node stay what they are in the other."""
-    for directory, _, _ in os.walk(layers):
+    for directory in node.directories(layers):
         for known, other in (OPAQUE, OPAQUE[::-1]):
             with contextlib.suppress(OSError):
                 os.setxattr(directory, other, os.getxattr(directory, known))
 
 
-def forget_ranges(pods: Path) -> None:
+def forget_ranges(node: Tree, pods: str) -> None:
     """Have pods get other ids: with those from another kind of node, the kubelet would not start. Files in volumes have none of them."""
-    for kept in pods.glob("*/userns"):
-        kept.unlink()
+    with contextlib.suppress(LeadsElsewhere):
+        for name in node.names(pods):
+            node.remove(f"{pods}/{name}/userns")
 
 
 def _unneeded(needed: Sequence[Path]) -> Iterator[str]:

@@ -11,7 +11,7 @@ import sys
 
 from minikube.drivers.native.driver import NativeDriver
 from minikube.drivers.ssh.wire import GREETING, Closed, Wire
-from minikube.node.control import ControlRefused, ControlUnreachable, Conversation
+from minikube.node.control import ControlRefused, ControlUnreachable
 from minikube.output.reason import Reason
 
 TYPE_CHECKING = False  # typing's own takes milliseconds to import
@@ -68,11 +68,13 @@ class Agent:
 
         values: dict[str, Any] = {name: Path(value) if value.startswith("/") else value for name, value in request["components"].items()}
         self._driver.user_namespace = request["user_namespace"]
+        self._driver.wanted_access = request["access"]
         with self._alone():
             node = self._driver.create(Components(**values), Limits(**request["limits"]), Progress(None))
         made = {"address": node.address, "gateway": node.gateway, "warnings": self._driver.warnings()}
         machine = self._driver.machine()
-        return made | {"user_namespace": machine.user_namespace, "pods_can_have_one": machine.pods_can_have_one}, None
+        users = {name: getattr(machine, name) for name in ("user_namespace", "pods_can_have_one", "user_ids")}
+        return made | users, None
 
     def fill(self, _request: Mapping[str, Any], _blob: bytes) -> tuple[dict[str, Any], None]:
         from minikube.output.progress import Progress
@@ -94,13 +96,13 @@ class Agent:
         return {}, None
 
     def delete(self, _request: Mapping[str, Any], _blob: bytes) -> tuple[dict[str, Any], None]:
-        import shutil
+        from minikube.host.untrustedtree import Tree
 
         directory = self._driver.layout.directory
         with self._alone():
             self._driver.delete()
             # What the driver keeps beside its own, and then whatever holds nothing any more.
-            shutil.rmtree(directory, ignore_errors=True)
+            Tree(directory.parent).remove(directory.name)
             with contextlib.suppress(OSError):
                 for parent in list(directory.parents)[:4]:
                     parent.rmdir()
@@ -114,28 +116,30 @@ class Agent:
 
     # the node
 
-    def put(self, _request: Mapping[str, Any], blob: bytes) -> tuple[dict[str, Any], None]:
+    def put(self, request: Mapping[str, Any], blob: bytes) -> tuple[dict[str, Any], None]:
         from minikube.drivers import archives
 
-        self._node().put(archives.unpack(blob))
+        node = self._node()
+        (node.put_own if request.get("own") else node.put)(archives.unpack(blob, None))
         return {}, None
 
     def get(self, request: Mapping[str, Any], _blob: bytes) -> tuple[dict[str, Any], bytes]:
         from minikube.drivers import archives
 
-        return {}, archives.pack(self._node().get(*request["paths"]))
+        node = self._node()
+        return {}, archives.pack((node.get_own if request.get("own") else node.get)(*request["paths"]))
 
     def exists(self, request: Mapping[str, Any], _blob: bytes) -> tuple[dict[str, Any], None]:
         return {"exists": self._node().exists(request["path"])}, None
 
     def control(self, request: Mapping[str, Any], _blob: bytes) -> tuple[dict[str, Any], None]:
-        with Conversation(self._node().control.path, timeout=request["answer_within"]) as conversation:
+        with self._node().control.conversation(request["answer_within"]) as conversation:
             return {"answer": conversation.ask(request["request"])}, None
 
     def execute(self, request: Mapping[str, Any], _blob: bytes) -> tuple[dict[str, Any], None]:
         from minikube.drivers.ssh.agentexec import execute
 
-        return {"exit": execute(self._node().control.path, request["request"], self._wire)}, None
+        return {"exit": execute(self._node().control, request["request"], self._wire)}, None
 
     def _node(self) -> Node:
         return self._driver.node()

@@ -12,7 +12,8 @@ PACKAGE = Path(__file__).parents[2]
 # What drivers stand on, by the order of the layers; nothing above them is needed there.
 ROOMS = ("artifacts", "drivers", "host", "network", "node", "output", "profiles")
 
-# Run by the machine's shell: any node image will do to run the agent.
+# Run by the machine's shell: any node image will do to run the agent. Python keeps what it compiles beside the agent's code: a file more in
+# the image, and the image would no longer be what its seal says.
 START = f"""#!/bin/sh
 umask 022
 client=$1; shift
@@ -24,7 +25,7 @@ code=${{0%/*}}
 [ -e "$loader" ] || {{ echo "no node image in {place.ENTRIES}" >&2; exit 1; }}
 export MINIKUBE_HOME={place.NODES}/$client/.minikube MINIKUBE_STORE={place.STORE} HOME=/root LANG=C.UTF-8
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-exec "$loader" --library-path "$library" "$image/usr/bin/python3" -I -S "$code/agent.py" "$@"
+exec "$loader" --library-path "$library" "$image/usr/bin/python3" -I -S -X "pycache_prefix=$code/compiled" "$code/agent.py" "$@"
 """
 MAIN = """import sys
 sys.path.insert(0, __file__.rpartition("/")[0])

@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from minikube.drivers.ssh.wire import CHUNK, MESSAGE, STDERR, STDIN, STDIN_END, STDOUT, TAKEN, Closed, Wire
-from minikube.node.control import ANSWER_TIMEOUT, Conversation
+from minikube.node.control import ANSWER_TIMEOUT, Control, Conversation
+from minikube.node.streams import MOST_IN_A_PIPE
 
 
-def execute(control: str, request: Mapping[str, Any], wire: Wire) -> int:
+def execute(control: Control, request: Mapping[str, Any], wire: Wire) -> int:
     """Run it to the end and give its exit code. When our client goes, the command is ended by the supervisor."""
-    with Conversation(control, timeout=ANSWER_TIMEOUT) as conversation:
+    with control.conversation(ANSWER_TIMEOUT) as conversation:
         inside, ours = zip(*(_pipe(number) for number in range(3)), strict=True)
         try:
             conversation.ask(request, inside)
@@ -52,12 +53,14 @@ class _Streams:
         while True:
             writing = [self._stdin] if self._stdin >= 0 and self._pending else []
             pending = self._wire.pending()
-            ready, writable, _ = select.select([talk, source, *self._outputs], writing, [], 0 if pending else None)
-            if talk in ready:
-                code = int(self._conversation.hear()["exit"])
+            heard = self._conversation.has_heard()
+            ready, writable, _ = select.select([talk, source, *self._outputs], writing, [], 0 if pending or heard else None)
+            if heard or talk in ready:
+                code = self._conversation.exit_code()
                 for descriptor in list(self._outputs):
-                    while self._output(descriptor):
-                        pass
+                    for _ in range(MOST_IN_A_PIPE // CHUNK + 1):  # background processes may write for ever
+                        if not self._output(descriptor):
+                            break
                 return code
             for descriptor in [*self._outputs]:
                 if descriptor in ready:

@@ -7,21 +7,25 @@ import threading
 
 from minikube.drivers.ssh import explain, place
 from minikube.drivers.ssh.connection import Connection
-from minikube.drivers.ssh.wire import Closed, Silent, Wire
+from minikube.drivers.ssh.wire import Closed, Silent, Wire, understood
 from minikube.output.reason import Reason
 
 TYPE_CHECKING = False  # typing's own takes milliseconds to import
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from subprocess import Popen
-    from typing import Any
+    from typing import Any, TypeVar
 
     from minikube.drivers.ssh.target import Target
+
+    T = TypeVar("T")
 
 GREETING_SECONDS = 25
 ANSWER_SECONDS = 120
 # OpenSSH's server allows ten sessions for one connection, unless told otherwise.
 MOST = 6
+MOST_WORDS = 4000  # of what people are shown
+MOST_CODE = 255
 
 
 class NoAgent(Exception):
@@ -38,8 +42,7 @@ class Channel:
         try:
             self.wire.skip_to_greeting(GREETING_SECONDS)
         except Closed:
-            assert self._process.stderr  # noqa: S101
-            words = self._process.stderr.read().decode(errors="replace").strip()
+            words = self._last_words()
             self.close()
             raise NoAgent(words) from None
         except Silent:
@@ -66,9 +69,12 @@ class Channel:
 
     def exit_code(self, payload: bytes) -> int:
         """From the message that ends a command."""
-        import json
-
-        return int(_unless_error(json.loads(payload))["exit"])
+        with self.telling():
+            answer = understood(payload)
+        code = expect(_unless_error(answer), "exit", int)
+        if not 0 <= code <= MOST_CODE:
+            raise _not_an_answer("exit")
+        return code
 
     @contextlib.contextmanager
     def telling(self) -> Iterator[None]:
@@ -84,6 +90,17 @@ class Channel:
         except BaseException:
             self.close()
             raise
+
+    def _last_words(self) -> str:
+        """What came on stderr. Whoever holds that open, or writes for ever, is not waited for."""
+        import os
+        import select
+
+        assert self._process.stderr  # noqa: S101
+        words, source = b"", self._process.stderr.fileno()
+        while len(words) < MOST_WORDS and select.select([source], [], [], 1)[0] and (data := os.read(source, MOST_WORDS)):
+            words += data
+        return words.decode(errors="replace").strip()
 
     @property
     def usable(self) -> bool:
@@ -139,22 +156,44 @@ def start_command(sudo: str, digest: str, client: str, machine: str, *words: str
     return " ".join([f"{sudo}{place.AGENTS}/{digest}/start", client, machine, *words])
 
 
-def _unless_error(answer: dict[str, Any]) -> dict[str, Any]:
-    error = answer.get("error")
-    if error is None:
-        return answer
-    from minikube.node.control import ControlRefused, ControlUnreachable
+def expect(answer: dict[str, Any], field: str, kind: type[T]) -> T:
+    """A field of an answer, if it is what it should be: whoever is root over there can have the agent say anything."""
+    value = answer.get(field)
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise _not_an_answer(field)
+    return value
 
-    kind, message = error["kind"], error["message"]
+
+def _unless_error(answer: dict[str, Any]) -> dict[str, Any]:
+    if answer.get("error") is None:
+        return answer
+    from minikube.node.control import CommandTimedOut, ControlRefused, ControlUnreachable
+
+    error = expect(answer, "error", dict)
+    kind, message = expect(error, "kind", str), expect(error, "message", str)[:MOST_WORDS]
     if kind == "ControlUnreachable":
         raise _as(ControlUnreachable("", ""), message)
     if kind == "ControlRefused":
         raise _as(ControlRefused("", ""), message)
     if kind == "TimeoutError":
-        raise TimeoutError(message)
+        raise CommandTimedOut
     if kind == "Reason":
-        raise Reason(error["id"], message, advice=error["advice"], exit_code=error["exit_code"])
+        code = expect(error, "exit_code", int)
+        raise Reason(
+            expect(error, "id", str),
+            message,
+            advice=expect(error, "advice", str)[:MOST_WORDS],
+            exit_code=code if 0 < code <= MOST_CODE else None,
+        )
     raise Reason("GUEST_PROVISION", f"The agent on the machine failed: {message}", advice="minikube logs --last-start-only")
+
+
+def _not_an_answer(field: str) -> Reason:
+    return Reason(
+        "GUEST_PROVISION",
+        f"The agent on the machine gives an answer that is none ({field})",
+        advice="Another program answers there in its place, or the machine is not to be trusted.",
+    )
 
 
 def _as(reason: Reason, message: str) -> Reason:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from minikube.host.process import Completed
 
 CONNECT_SECONDS = 10
+MOST_OUTPUT = 16 << 20  # of a command on the machine
 # Relative, and ssh works in the machine's directory: a socket's path may have 107 bytes, a home directory has more.
 SOCKET = "ssh.sock"
 KNOWN_HOSTS = "known_hosts"
@@ -81,10 +82,25 @@ class Connection:
 
     def run(self, command: str, *, input: bytes = b"", timeout: float | None = None) -> Completed:
         """Run a command line on the machine, in the user's own shell there, to its end."""
-        from minikube.host.process import run
+        import subprocess
+
+        from minikube.host.process import PIPE, TIMED_OUT, Completed, ProcessFailed, spawn
 
         self.open()
-        return run(self.argv(command), input=input, timeout=timeout, check=False, cwd=self.directory)
+        argv, files = self.argv(command), [os.memfd_create(name) for name in ("stdout", "stderr")]
+        try:
+            process = spawn(argv, stdin=PIPE, stdout=files[0], stderr=files[1], cwd=self.directory, preexec=_bounded)
+            try:
+                process.communicate(input, timeout)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                raise ProcessFailed(argv, TIMED_OUT, f"no answer after {timeout:g} s") from None
+            stdout, stderr = (os.pread(file, MOST_OUTPUT, 0) for file in files)
+        finally:
+            for file in files:
+                os.close(file)
+        return Completed(argv, process.returncode, stdout, stderr)
 
     def spawn(self, command: str) -> Popen[bytes]:
         """Start a command line on the machine; stdin and stdout are pipes."""
@@ -196,3 +212,10 @@ class Connection:
             yield
         finally:
             os.close(lock)
+
+
+def _bounded() -> None:
+    """Whatever the machine says, the kernel ends a client that would write more than this."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_OUTPUT, MOST_OUTPUT))

@@ -18,17 +18,18 @@ FLAGS = {"ssh-ip-address": "IPAddress", "ssh-user": "SSHUser", "ssh-port": "SSHP
 
 
 def _make(machine: str, own: Mapping[str, Any]) -> Driver:
+    from minikube.drivers.native.definition import access
     from minikube.drivers.ssh.driver import SshDriver
     from minikube.drivers.ssh.target import Target
 
-    return SshDriver(machine, Target.kept(own), user_namespace=own.get("UserNamespace", True))
+    return SshDriver(machine, Target.kept(own), user_namespace=own.get("UserNamespace", True), access=access(own))
 
 
 def _configure(config: ClusterConfig, settings: Settings, before: Mapping[str, Any]) -> dict[str, Any]:
     """A machine keeps its address; how to log in there may change."""
     from pathlib import Path
 
-    from minikube.drivers.native.definition import kept_choice
+    from minikube.drivers.native.definition import kept_access, kept_choice
     from minikube.drivers.ssh.target import Target
     from minikube.output.reason import Reason
 
@@ -47,7 +48,7 @@ def _configure(config: ClusterConfig, settings: Settings, before: Mapping[str, A
     target = Target.kept(own)
     target.require_usable()
     config.SSHIPAddress, config.SSHUser, config.SSHPort, config.SSHKey = target.address, target.user, target.port, target.key
-    return target.to_keep() | {"UserNamespace": kept_choice(settings, before)}
+    return target.to_keep() | {"UserNamespace": kept_choice(settings, before)} | kept_access(config, settings, before)
 
 
 def _status() -> DriverStatus:

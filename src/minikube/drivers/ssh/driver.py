@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from minikube.drivers.base import Driver
 from minikube.drivers.leftbehind import LeftBehind
+from minikube.drivers.ssh.channel import expect
 from minikube.drivers.ssh.explain import ID
 from minikube.drivers.ssh.node import SshNode
 from minikube.drivers.ssh.place import NODES
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from minikube.drivers.values import Limits, Machine
     from minikube.output.progress import Progress
 
+STATES = ("Running", "Paused", "Stopped", "Nonexistent")
 STOP_SECONDS = 180  # an orderly end of every container may take its time over there
 
 
@@ -27,15 +29,18 @@ class SshDriver(Driver):
     name = "ssh"
     step = "Running Remotely"
 
-    def __init__(self, machine: str, target: Target, *, user_namespace: bool = True) -> None:
+    def __init__(self, machine: str, target: Target, *, user_namespace: bool = True, access: Mapping[str, Any] | None = None) -> None:
         self._user_namespace = user_namespace
+        self._access = dict(access or {})
         self.where = f"on {target.address}"
         self._session = Session(machine, target)
 
     def machine(self) -> Machine:
         kept = self._session.facts()
         within = kept.get("user_namespace", False)
-        return self._session.found().machine._replace(user_namespace=within, pods_can_have_one=kept.get("pods_can_have_one", not within))
+        return self._session.found().machine._replace(
+            user_namespace=within, pods_can_have_one=kept.get("pods_can_have_one", not within), user_ids=kept.get("user_ids", 1 << 24)
+        )
 
     def create(self, components: Components, limits: Limits, progress: Progress) -> SshNode:
         from minikube.drivers.ssh.transfer import over_there
@@ -43,15 +48,16 @@ class SshDriver(Driver):
         self._session.equip(components, progress)
         # Before anything is made there: whatever happens, `delete` knows that there is something to look for.
         self._session.remember(limits=limits._asdict())
-        made = self._session.call("create", components=over_there(components), limits=limits._asdict(), user_namespace=self._user_namespace)
-        self._session.remember(**made)
+        wanted: dict[str, Any] = {"limits": limits._asdict(), "user_namespace": self._user_namespace, "access": self._access}
+        made = self._session.call("create", components=over_there(components), **wanted)
+        self._session.remember(**_checked(made))
         return self.node()
 
     def fill(self, progress: Progress) -> None:
         self._session.call("fill")
 
     def setup(self, *, service_address: str, api_port: int) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self._session.call("setup", service_address=service_address, api_port=api_port)["setup"]
+        found: list[dict[str, Any]] = expect(self._session.call("setup", service_address=service_address, api_port=api_port), "setup", list)
         return found
 
     def start(self, metadata: Mapping[str, Any]) -> None:
@@ -81,7 +87,9 @@ class SshDriver(Driver):
     def state(self) -> str:
         if "address" not in self._session.facts():
             return "Nonexistent"
-        state = str(self._session.call("state")["state"])
+        state = expect(self._session.call("state"), "state", str)
+        if state not in STATES:
+            raise Reason("GUEST_STATUS", f"The agent on {self._session.target.address} gives a state that is none: {state!r:.40}")
         self._session.running = state in ("Running", "Paused")
         if not self._session.running:
             self._session.leave()  # now: this process may be about to become another program
@@ -121,3 +129,17 @@ class SshDriver(Driver):
                 advice="Run `minikube start`.",
             )
         return facts
+
+
+def _checked(made: dict[str, Any]) -> dict[str, Any]:
+    """What the machine says of its new node: it becomes part of certificates, the kubeconfig and forwarded ports here."""
+    from ipaddress import IPv4Address
+
+    addresses = {name: expect(made, name, str) for name in ("address", "gateway")}
+    try:
+        addresses = {name: str(IPv4Address(address)) for name, address in addresses.items()}
+    except ValueError as error:
+        raise Reason("GUEST_PROVISION", f"The agent on the machine gives an address that is none: {error!s:.200}") from error
+    rest: dict[str, Any] = {name: expect(made, name, bool) for name in ("user_namespace", "pods_can_have_one")}
+    rest["user_ids"] = min(max(expect(made, "user_ids", int), 0), 1 << 24)
+    return addresses | rest | {"warnings": [str(words)[:1000] for words in expect(made, "warnings", list)[:20]]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minikube.drivers.base import Node
+from minikube.drivers.ssh.channel import expect
 from minikube.node.control import ANSWER_TIMEOUT, Control
 
 TYPE_CHECKING = False  # typing's own takes milliseconds to import
@@ -46,23 +47,25 @@ class RemoteControl(Control):
         with self._session.channel() as channel:
             return remoteexec.attach(channel, _execution(argv, env, cwd))
 
-    def transfer(self, argv: Sequence[str], *, source: int | None = None, sink: int | None = None) -> tuple[int, bytes]:
+    def transfer(
+        self, argv: Sequence[str], *, source: int | None = None, sink: int | None = None, idle: float | None = None
+    ) -> tuple[int, bytes]:
         from minikube.drivers.ssh import remoteexec
 
         with self._session.channel() as channel:
-            return remoteexec.transfer(channel, _execution(argv, None, "/"), source=source, sink=sink)
+            return remoteexec.transfer(channel, _execution(argv, None, "/"), source=source, sink=sink, idle=idle)
 
     def _ask(self, request: Mapping[str, Any], *, timeout: float | None = ANSWER_TIMEOUT) -> dict[str, Any]:
         patience = None if timeout is None else timeout + ANSWER_TIMEOUT
         with self._session.channel() as channel:
-            answer: dict[str, Any] = channel.call("control", request=dict(request), answer_within=timeout, timeout=patience)["answer"]
-            return answer
+            said = channel.call("control", request=dict(request), answer_within=timeout, timeout=patience)
+        return expect(said, "answer", dict)
 
 
 class SshNode(Node):
     def __init__(self, session: Session, *, address: str, gateway: str) -> None:
         self._session = session
-        self.name, self.address, self.gateway = session.machine, address, gateway
+        self.name, self.address, self.gateway = session.machine.lower(), address, gateway
         self.control = RemoteControl(session)
 
     def run(self, argv: Sequence[str], *, input: bytes | None = None, timeout: float | None = None) -> Result:
@@ -74,18 +77,30 @@ class SshNode(Node):
         return self.control.attach(argv, tty=tty)
 
     def put(self, files: Mapping[str, File]) -> None:
+        self._put(files)
+
+    def put_own(self, files: Mapping[str, File]) -> None:
+        self._put(files, own=True)
+
+    def _put(self, files: Mapping[str, File], *, own: bool = False) -> None:
         from minikube.drivers import archives
 
         if files:
-            self._session.call("put", archives.pack(files), timeout=None)
+            self._session.call("put", archives.pack(files), timeout=None, own=own)
 
     def get(self, *paths: str) -> dict[str, File]:
+        return self._get(paths)
+
+    def get_own(self, *paths: str) -> dict[str, File]:
+        return self._get(paths, own=True)
+
+    def _get(self, paths: Sequence[str], *, own: bool = False) -> dict[str, File]:
         from minikube.drivers import archives
 
-        return archives.unpack(self._session.exchange("get", timeout=None, paths=list(paths))[1]) if paths else {}
+        return archives.unpack(self._session.exchange("get", paths=list(paths), own=own)[1], paths) if paths else {}
 
     def exists(self, path: str) -> bool:
-        return bool(self._session.call("exists", path=path)["exists"])
+        return expect(self._session.call("exists", path=path), "exists", bool)
 
     def forward(self, port: int) -> tuple[str, int]:
         return "127.0.0.1", self._session.forwards.to(self.address, port)

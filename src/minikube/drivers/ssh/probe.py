@@ -58,8 +58,15 @@ def look(connection: Connection) -> Found:
     sections = _sections(answer.text)
     if "end" not in sections:
         raise explain.refused(connection.target, answer.error_text, connection.directory / "known_hosts")
-    found = _understand(sections)
     target = connection.target
+    try:
+        found = _understand(sections)
+    except (ValueError, IndexError, KeyError, OverflowError) as error:
+        raise Reason(
+            "GUEST_PROVISION",
+            f"What {target.address} says about itself cannot be understood: {error!s:.200}",
+            advice=f"See that these work there: uname, id, nproc, df. {explain.by_hand(target)}",
+        ) from error
     if found.system != "Linux" or found.architecture != architecture():
         raise Reason(
             "HOST_UNSUPPORTED",

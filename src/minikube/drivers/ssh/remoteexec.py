@@ -12,8 +12,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from minikube.drivers.ssh.channel import Channel
-from minikube.drivers.ssh.wire import CHUNK, MESSAGE, STDERR, STDIN, STDIN_END, STDOUT, TAKEN, Silent
+from minikube.drivers.ssh.wire import CHUNK, MESSAGE, STDERR, STDIN, STDIN_END, STDOUT, TAKEN, Closed, Silent
+from minikube.node.control import CommandTimedOut
+from minikube.node.streams import MOST_OUTPUT
 
+FRAME_SECONDS = 60.0  # for a frame that has begun
 WINDOW = 4 * CHUNK  # how much stdin may be under way; the rest stays here, and signals overtake it
 
 
@@ -37,11 +40,13 @@ def run(channel: Channel, request: Mapping[str, Any], *, input: bytes | None, ti
             try:
                 kind, payload = wire.receive(None if deadline is None else max(0.0, deadline - time.monotonic()))
             except Silent:
-                raise TimeoutError("the command in the node took too long") from None
+                raise CommandTimedOut from None
             if kind == MESSAGE:
                 break
             if kind == TAKEN:
-                under_way -= int.from_bytes(payload, "big")
+                under_way = _still_under_way(under_way, payload)
+            elif kind not in collected or sum(map(len, collected.values())) + len(payload) > MOST_OUTPUT:
+                raise Closed("more came than a command may write")
             else:
                 collected[kind] += payload
     return channel.exit_code(payload), bytes(collected[STDOUT]), bytes(collected[STDERR])
@@ -54,22 +59,30 @@ def attach(channel: Channel, request: Mapping[str, Any]) -> int:
         return _follow(channel, request, source=0, take=lambda kind, data: _write(sinks[kind], data), signals=signals)
 
 
-def transfer(channel: Channel, request: Mapping[str, Any], *, source: int | None, sink: int | None) -> tuple[int, bytes]:
+def transfer(
+    channel: Channel, request: Mapping[str, Any], *, source: int | None, sink: int | None, idle: float | None = None
+) -> tuple[int, bytes]:
     """Run with open files of ours as stdin, stdout or both, however large: exit code and stderr."""
     errors = bytearray()
 
     def take(kind: bytes, data: bytes) -> None:
         nonlocal errors
         if kind == STDERR:
-            errors += data
+            errors += data[: MOST_OUTPUT - len(errors)]
         elif sink is not None:
             _write_all(sink, data)
 
-    return _follow(channel, request, source=source, take=take), bytes(errors)
+    return _follow(channel, request, source=source, take=take, idle=idle), bytes(errors)
 
 
 def _follow(
-    channel: Channel, request: Mapping[str, Any], *, source: int | None, take: Callable[[bytes, bytes], None], signals: int | None = None
+    channel: Channel,
+    request: Mapping[str, Any],
+    *,
+    source: int | None,
+    take: Callable[[bytes, bytes], None],
+    signals: int | None = None,
+    idle: float | None = None,
 ) -> int:
     """Send what `source` gives and the signals that come, hand what the command writes to `take`, until its exit code is there."""
     under_way, reading = 0, source is not None
@@ -81,7 +94,9 @@ def _follow(
         while True:
             wanted = (signals, source if reading and under_way < WINDOW else None)
             open_ones = [descriptor for descriptor in wanted if descriptor is not None]
-            ready = [wire.source] if wire.pending() else select.select([wire.source, *open_ones], [], [])[0]
+            ready = [wire.source] if wire.pending() else select.select([wire.source, *open_ones], [], [], idle)[0]
+            if not ready:
+                raise CommandTimedOut
             if signals is not None and signals in ready:
                 for number in os.read(signals, 16):
                     wire.send(MESSAGE, json.dumps({"signal": number}).encode())
@@ -91,14 +106,21 @@ def _follow(
                 reading = bool(data)
                 wire.send(STDIN if data else STDIN_END, data)
             if wire.source in ready:
-                kind, payload = wire.receive()
+                kind, payload = wire.receive(FRAME_SECONDS)
                 if kind == MESSAGE:
                     break
                 if kind == TAKEN:
-                    under_way -= int.from_bytes(payload, "big")
-                else:
+                    under_way = _still_under_way(under_way, payload)
+                elif kind in (STDOUT, STDERR):
                     take(kind, payload)
+                else:
+                    raise Closed(f"{kind!r} does not belong here")
     return channel.exit_code(payload)
+
+
+def _still_under_way(before: int, taken: bytes) -> int:
+    """After the other end has said how much it has taken: never more than was sent."""
+    return max(0, before - int.from_bytes(taken[:4], "big"))
 
 
 def _write(sink: int, data: bytes) -> None:

@@ -6,13 +6,13 @@ import contextlib
 import json
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from minikube.artifacts import sealing
 from minikube.artifacts.components import Components
 from minikube.drivers.ssh import offer, place
-from minikube.drivers.ssh.channel import Channel
+from minikube.drivers.ssh.channel import Channel, expect
 from minikube.drivers.ssh.wire import BLOB, END, Closed
 from minikube.output.progress import Progress, Task
 from minikube.profiles.paths import store
@@ -38,17 +38,18 @@ def entry_of(path: Path) -> Path:
 def bring(channel: Channel, components: Components, progress: Progress, *, machine: str) -> int:
     """See that the machine has what a node needs; gives how many bytes of files had to be sent."""
     entries = {entry.name: entry for name in NEEDED if (entry := entry_of(getattr(components, name)))}
-    missing = channel.call("entries", names=list(entries))["missing"]
+    missing = _among(entries, expect(channel.call("entries", names=list(entries)), "missing", list))
     if not missing:
         return 0
     listed = {name: offer.list_entry(entries[name]) for name in missing}
-    wanted = channel.call("offer", zlib.compress(json.dumps(listed).encode(), 1))["wanted"]
+    answer = channel.call("offer", zlib.compress(json.dumps(listed).encode(), 1))
     sources = {
         item.content: (entries[name] / sealing.CONTENT / item.path, item.size)
         for name, items in listed.items()
         for item in items
         if item.kind == "file"
     }
+    wanted = _among(sources, expect(answer, "wanted", list))
     size = sum(sources[content][1] for content in wanted)
     with progress.task(f"copying components to {machine}", size / 1e6, "MB") as task:
         with channel.telling(), contextlib.suppress(Closed):  # an agent that gives up says why in its answer
@@ -59,6 +60,11 @@ def bring(channel: Channel, components: Components, progress: Progress, *, machi
             task.note("unpacking")
         channel.answer()
     return size
+
+
+def _among(offered: Collection[str], named: list[object]) -> list[str]:
+    """Only what was offered can be asked for, and once."""
+    return [name for name in offered if name in {one for one in named if isinstance(one, str)}]
 
 
 class _Sender:

@@ -20,11 +20,13 @@ MESSAGE, BLOB, END = b"J", b"B", b"E"
 STDIN, STDIN_END, STDOUT, STDERR, TAKEN = b"0", b"4", b"1", b"2", b"T"
 
 CHUNK = 1 << 16
-LARGEST = 1 << 26
+LARGEST = 1 << 24  # one frame
+MOST_BYTES = 1 << 28  # a blob that is kept in memory
+MOST_WORDS = 1 << 20  # before the greeting
 
 
 class Closed(Exception):
-    """The other end is gone."""
+    """The other end is gone, or does not speak the protocol."""
 
 
 class Silent(Exception):
@@ -54,38 +56,51 @@ class Wire:
             self.send(END)
 
     def receive(self, timeout: float | None = None) -> tuple[bytes, bytes]:
-        """The next frame. Closed at the end, Silent when nothing came in time."""
-        self._fill(5, timeout)
+        """The next frame. Closed at the end, Silent when it did not come in time."""
+        end = None if timeout is None else time.monotonic() + timeout
+        self._fill(5, end)
         kind, length = bytes(self._buffer[:1]), int.from_bytes(self._buffer[1:5], "big")
         if length > LARGEST:
             raise Closed("what came is not the protocol")
-        self._fill(5 + length, timeout)
+        self._fill(5 + length, end)
         payload = bytes(self._buffer[5 : 5 + length])
         del self._buffer[: 5 + length]
         return kind, payload
 
     def hear(self, timeout: float | None = None) -> tuple[dict[str, Any], bytes]:
         """The next message, and its blob. What was still under way for a command that has ended is dropped."""
-        kind, payload = self.receive(timeout)
+        end = None if timeout is None else time.monotonic() + timeout
+        kind, payload = self.receive(_left(end))
         while kind in (STDIN, STDIN_END) or (kind == MESSAGE and payload.startswith(b'{"signal"')):
-            kind, payload = self.receive(timeout)
+            kind, payload = self.receive(_left(end))
         if kind != MESSAGE:
             raise Closed(f"a message was due, {kind!r} came")
-        message: dict[str, Any] = json.loads(payload)
-        return message, b"".join(self.blob(timeout)) if message.pop("blob", False) else b""
+        message = understood(payload)
+        if not message.pop("blob", False):
+            return message, b""
+        blob = bytearray()
+        for piece in self.blob(end):
+            blob += piece
+            if len(blob) > MOST_BYTES:
+                raise Closed("too much came")
+        return message, bytes(blob)
 
-    def blob(self, timeout: float | None = None) -> Iterator[bytes]:
+    def blob(self, end: float | None = None) -> Iterator[bytes]:
         """The pieces of a blob, up to its end."""
         while True:
-            kind, payload = self.receive(timeout)
-            if kind != BLOB:
+            kind, payload = self.receive(_left(end))
+            if kind == END:
                 return
+            if kind != BLOB:
+                raise Closed(f"a piece was due, {kind!r} came")
             yield payload
 
     def skip_to_greeting(self, timeout: float) -> None:
-        deadline = time.monotonic() + timeout
+        end = time.monotonic() + timeout
         while (at := self._buffer.find(GREETING)) < 0:
-            self._fill(len(self._buffer) + 1, max(0.0, deadline - time.monotonic()))
+            if len(self._buffer) > MOST_WORDS:
+                raise Closed("no greeting came")
+            self._fill(len(self._buffer) + 1, end)
         del self._buffer[: at + len(GREETING)]
 
     def pending(self) -> bool:
@@ -99,9 +114,9 @@ class Wire:
         self._buffer += (data := os.read(self.source, 1 << 18))
         return not data
 
-    def _fill(self, size: int, timeout: float | None) -> None:
+    def _fill(self, size: int, end: float | None) -> None:
         while len(self._buffer) < size:
-            if timeout is not None and not select.select([self.source], [], [], timeout)[0]:
+            if end is not None and not select.select([self.source], [], [], _left(end))[0]:
                 raise Silent
             data = os.read(self.source, 1 << 18)
             if not data:
@@ -115,3 +130,18 @@ class Wire:
                 view = view[os.write(self.sink, view) :]
         except (BrokenPipeError, ConnectionError):
             raise Closed("the connection ended") from None
+
+
+def understood(payload: bytes) -> dict[str, Any]:
+    """The message in a frame; Closed if it is none."""
+    try:
+        message = json.loads(payload)
+    except (ValueError, RecursionError):
+        message = None
+    if not isinstance(message, dict):
+        raise Closed("what came is no message")
+    return message
+
+
+def _left(end: float | None) -> float | None:
+    return None if end is None else max(0.0, end - time.monotonic())

@@ -29,7 +29,7 @@ def test_create_makes_a_stopped_box_whose_address_is_known(box: Box) -> None:
     assert box.driver.state() == "Stopped"
     assert ip_address(node.address)
     assert ip_address(node.gateway)
-    assert node.name == box.machine
+    assert node.name == box.machine.lower()
     assert node.forward(8443)[1] > 0
     assert box.driver.limits() == LIMITS
 

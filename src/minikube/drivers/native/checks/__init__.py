@@ -23,6 +23,7 @@ QUESTIONS = (
     Question("swap", RESOURCES, "Swap", resources.swap, required=False, quick=False),
     Question("inotify", RESOURCES, "File watches (inotify)", resources.inotify_limits, "HOST_INOTIFY_LIMIT"),
     Question("open-files", RESOURCES, "Open files", resources.open_files, required=False, quick=False),
+    Question("more-clusters", RESOURCES, "Room for clusters", resources.more_clusters, required=False, quick=False),
     Question("clock", RESOURCES, "Clock", resources.clock, required=False, quick=False),
     Question("home", STORAGE, "Home directory", storage.home_writable, "HOST_HOME_PERMISSION"),
     Question("home-filesystem", STORAGE, "File system of the home", storage.home_filesystem),

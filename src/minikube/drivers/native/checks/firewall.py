@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from ipaddress import IPv4Network
 
 from minikube.drivers.checks import Finding, Ground, doubtful, fine, lacking
 from minikube.host.modules import ABSENT, LOADABLE, availability
 from minikube.host.process import TIMED_OUT, ProcessFailed, in_network_of_its_own, run
-from minikube.network.bridge import table
+from minikube.network import firewall
 from minikube.network.tools import NetworkTools
 
-MODULES = ("nf_tables", "nft_masq", "nft_ct")
+MODULES = ("nf_tables", "nft_masq", "nft_ct", "nft_fib_inet", "nft_reject_inet")
 _PROBE = "mk-probe"
 
 
@@ -36,7 +37,8 @@ def tried(ground: Ground) -> Finding:
     if tools is None:
         return fine("not tried: the tools for it are not in the store yet")
     script = f"link add {_PROBE} type bridge\nlink add {_PROBE}-1 type veth peer name {_PROBE}-2\n"
-    for program, words, input in (("ip", ("-batch", "-"), script), ("nft", ("-f", "-"), table(_PROBE, "192.0.2.0/24"))):
+    tables = firewall.tables(_PROBE, IPv4Network("192.0.2.0/24"), firewall.Access(host=("80",)), nodes=["192.0.2.2"], closes_routes=True)
+    for program, words, input in (("ip", ("-batch", "-"), script), ("nft", ("-f", "-"), tables)):
         try:
             run(in_network_of_its_own(tools.argv(program, *words)), input=input.encode(), timeout=10)
         except ProcessFailed as failed:
