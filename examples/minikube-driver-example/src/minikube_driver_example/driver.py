@@ -70,7 +70,8 @@ class ExampleDriver(Driver):
         for name in ("etc", "var"):
             furnished = self.directory / f"state/{name}/.furnished"
             if not furnished.exists():
-                shutil.copytree(components.node_image / name, furnished.parent, symlinks=True, dirs_exist_ok=True)
+                shutil.rmtree(furnished.parent)  # may hold half a copy, if an earlier create was killed
+                shutil.copytree(components.node_image / name, furnished.parent, symlinks=True)
                 furnished.touch()
         node = self.node()
         node.put({SUPERVISOR: File(Path(supervisor.__file__).read_bytes()), "/etc/motd": File(f"{self.own.get('motd', '')}\n".encode())})
